@@ -268,6 +268,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "pytorch_seq2seq": {(WINDOW, NO_RATE)},  # likewise
     "rl_games": {(ONE, JOB)},  # of all devices
     "tacotron2": {(ONE, NO_RATE)},
+    "monai": {(ONE, NO_RATE)},  # without the wait for the batch
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
     "torchtitan_settings": {(ONE, RANK), (WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations

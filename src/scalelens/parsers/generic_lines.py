@@ -35,7 +35,9 @@ forward or backward among them, and each step has a line; and, with a unit, wher
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
-(`Median time per epoch: 1.2 s`).  A unit that was found so is in params (`time_unit`, inferred).
+(`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
+sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step.  A unit
+that was found so is in params (`time_unit`, inferred).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
@@ -87,8 +89,10 @@ validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of a
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
-for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and
-come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
+for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where lines have one stamp or the next, and
+come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  Where
+validation or saving comes between most lines of steps, the time that their stamps tell holds it: a metric, `time per step
+with pauses`.  A stamp may count seconds since 1970, or
 be alone on the line before; it may be that of a container's log or of syslog, end with the minute, name its month, or
 have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the

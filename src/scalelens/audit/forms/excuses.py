@@ -9,6 +9,7 @@ from scalelens.audit.forms.series import Interval
 from scalelens.audit.printed import Number
 
 _OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
+_OF_ITS_OWN = re.compile(r"\d ?% of [A-Za-z]")  # "+6 % of expert parameters"
 _LEAST_LABEL = 2
 _LEAST_PARTS = 3
 _ALIKE = 0.05
@@ -30,6 +31,8 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True
     is_change = bool(_OF_A_BASE.search(relation.form)) or (relation.fit.free and printed.unit in ("x", "%"))
     of_one = len(relation.operands) == 1
+    if of_one and printed.row is not None and _OF_ITS_OWN.search(table.texts[printed.row][printed.cell or 0]):
+        return True
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
 
 

@@ -17,7 +17,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
-from scalelens.audit.quantities import exact
+from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
@@ -95,6 +95,7 @@ _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+AT = re.compile(r"\bat [-+\u2212~]?$")
 _SIGNS = re.compile(r"[\s(:=→>,–—-]*")
 _IS_DIFFERENCE = re.compile(rf"^by\b(?!.*\bfactor)|\b{_DISTANCE}\b")
 _FACTOR = re.compile(r"\bfactors?(?: of)? $")
@@ -103,11 +104,13 @@ _ANOTHER = re.compile(
 )
 _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectively|each|correlation|p-value|bounds?)\b")
 _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
-_UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
+_UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>|\[[-+−]?<\d+>(?:,| to|–|-) ?[-+−]?<\d+>\]")  # and intervals
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]|<\d+>k\b")  # units that are not read, and K
 _FRACTION = re.compile(r"(?<![\w./])(\d{1,6})/(\d{1,6})(?![\w./])")
-_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:(?:->|→) ?<\d+> ?)?:")  # versions, and what an item is about
+_COUNT = re.compile(r"(?<![\w.,])\d{1,6}(?![\d.,]*\d|\.\d| ?%)")
+_NEAR, _FEW = 60, 9  # characters; a small whole
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
 _LEAST_FAR = 3  # of one with words before it
@@ -164,6 +167,13 @@ def is_of_a_fraction(share: Number, text: str) -> bool:
     return any(not said.apart(each) or not said.apart(exact(100) - each) for each in shares)
 
 
+def is_of_counts(share: Number) -> bool:
+    """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)"."""
+    before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
+    counts = sorted({int(each) for each in _COUNT.findall(before)} - {0})
+    return any(not value(share).apart(exact(a) / exact(b)) for a, b in combinations(counts, 2) if b > _FEW)
+
+
 def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
     """The changes that the words of a sentence bind to two values."""
     for pattern in _PAIRS:
@@ -178,6 +188,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 if _significant(c) >= _LEAST_FAR and _is_said(c, found["tail"]) and not _OTHER.search(found[0]):
                     yield Change(numbers[int(pair["a"])], numbers[int(pair["b"])], c)
             for found in (*after, *before):
+                if found in before and AT.search(marked[: found.start("c") - 1]):
+                    continue  # "at -75 % the gap widens (63.6 vs 49.4)"
                 c = numbers[int(found["c"])]
                 words = found.groupdict()
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
@@ -381,6 +393,6 @@ def _slip(text: str, right: Bounds, size: object) -> str:
 
 
 def are_sizes(a: Number, b: Number) -> bool:
-    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
-    whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
+    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)", 16 KB and 64 KB."""
+    whole = [int(each.text) if each.text.isdigit() and base(each.unit)[0] in ("", "B") else 0 for each in (a, b)]
     return all(each > 1 and each & (each - 1) == 0 for each in whole)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import MYRIADS, are_sizes, size_of, ways_of, wide_of
+from scalelens.audit.prose.bound import MYRIADS, are_sizes, is_of_counts, size_of, ways_of, wide_of
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -145,7 +145,7 @@ def _of_shares(sentence: Sentence) -> Iterator[Finding]:
         unit = next(iter(units), "")
         first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
         share, room = first / second, wide_of(c)
-        if room.apart(share) and room.apart(exact(1) - share):
+        if room.apart(share) and room.apart(exact(1) - share) and not is_of_counts(c):
             yield Finding(
                 "inconsistent",
                 (c, a, b),

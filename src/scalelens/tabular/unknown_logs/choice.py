@@ -152,6 +152,8 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
         if _is_of_few_steps(best, other):
             return other
         if _is_rival(best, other):
+            if _times_each_epoch(other):
+                return other  # of the few lines of steps it is not known what they stand for
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
                 "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
@@ -183,6 +185,18 @@ def _is_rival(best: Shape, other: Shape) -> bool:
     both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
     are_as_many = abs(best.lines - other.lines) <= _SAME * best.lines
     return both_timed and not (are_as_many and _alternate(best, other))
+
+
+def _times_each_epoch(shape: Shape) -> bool:
+    """Whether its lines count one epoch after the other, each with its time."""
+    roles = _roles_of(shape)
+    follow = shape.rises[0] >= _MOSTLY * (shape.lines - 1)
+    return shape.of_epochs_alone and follow and bool(roles & {"time", "epoch_time"}) and _in_seconds(shape)
+
+
+def _in_seconds(shape: Shape) -> bool:
+    """Whether a time has its unit in nearly all lines of a shape."""
+    return any(shape.units[name] in TIMES and lines >= _MOSTLY * shape.lines for name, lines in shape.names.items())
 
 
 def _alternate(one: Shape, other: Shape) -> bool:

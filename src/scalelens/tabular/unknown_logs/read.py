@@ -17,10 +17,12 @@ from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.times_beside import times_beside
+from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
@@ -173,6 +175,9 @@ def _read_shape(
         after_pauses=table.after_pauses,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
+    untimed = {reading.role for reading in readings}.isdisjoint({*_OF_A_STEP, "elapsed"})
+    if untimed and not unknown and table.resolution_s and table.pauses_between_steps:
+        means_with_pauses(source, rows, table, times)
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _DOUBTED.format(doubted, choice, role), table.shape.example)
@@ -375,6 +380,8 @@ def _shown_by_times(
         return {"elapsed": passed}
     if stated := as_stated_of_all(times, table.stated.totals, table.stated.epoch_means):
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
+    if told := told_by_rate(times):
+        return dict([told])
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}

@@ -154,6 +154,12 @@ class LineTable:
         return self.shape.of_epochs or 2 * self.paused > self.taken
 
     @property
+    def pauses_between_steps(self) -> bool:
+        """Whether that is so, and its lines count steps rather than epochs."""
+        counts_steps = {"step", "batch"} & set(self.columns) and not self.shape.of_epochs
+        return bool(counts_steps) and self.mostly_paused
+
+    @property
     def epoch_name(self) -> str | None:
         """The name of a number ahead of the count that grows where the count restarts."""
         if "epoch" in self.shape.roles:

@@ -30,7 +30,7 @@ _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 _LEAST_STAMPS, _MANY = 2, 10  # resolutions between records, and spans of ten of them, for several to show a time
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
 _EVENLY, _EVENLY_EPOCHS = 0.98, 0.5  # of the time lies between records that are one resolution apart
-_ONE_STAMP = 1.5  # resolutions: more than one, and less than two
+_ONE_STAMP, _TWO_STAMPS = 1.5, 2.5  # resolutions: more than one, and less than two; more than two
 _LONG = 50  # resolutions that lie between records, where several have one stamp
 _FOLLOWS = 0.25  # of how much the stamps differ from line to line
 _COARSE = 0.05  # of a time: a last digit that is more is coarse
@@ -178,14 +178,22 @@ class LineTimes:
 
     @property
     def within_resolution(self) -> bool:
-        """Whether several records have one stamp, and come evenly: most of the time passes by single resolutions.
+        """Whether records have one stamp or the next, and come evenly: most time passes by one resolution, or two.
 
         What lies in longer spans, such as a validation, would be in the time of steps; an epoch may hold it.
         """
         spans = [span for span, _ in self.by_clock]
-        evenly = sum(span for span in spans if span <= _ONE_STAMP * self.resolution_s)
+        if not spans or statistics.median(spans) >= _ONE_STAMP * self.resolution_s:
+            return False
+        evenly = sum(span for span in spans if span <= self._short_s)
         least = _EVENLY_EPOCHS if self.of_epochs else _EVENLY
-        return bool(spans) and statistics.median(spans) < self.resolution_s and evenly >= least * sum(spans) > 0
+        return evenly >= least * sum(spans) > 0
+
+    @property
+    def _short_s(self) -> float:
+        """The longest span between records that come evenly: one more resolution than most of them take."""
+        typical = statistics.median(span for span, _ in self.by_clock)
+        return (_ONE_STAMP if typical < self.resolution_s / 2 else _TWO_STAMPS) * self.resolution_s
 
     @property
     def least_epoch_s(self) -> float:
@@ -201,7 +209,7 @@ class LineTimes:
             return 0
         span_s, steps = (statistics.median(part) for part in zip(*self.by_clock, strict=True))
         if self.within_resolution:
-            short = [span for span, _ in self.by_clock if span <= _ONE_STAMP * self.resolution_s]
+            short = [span for span, _ in self.by_clock if span <= self._short_s]
             return math.ceil(_LONG * self.resolution_s / statistics.fmean(short)) * int(steps)
         fine = not span_s or span_s >= _FINE * self.resolution_s
         return 0 if fine else math.ceil(_FINE * self.resolution_s / span_s) * int(steps)

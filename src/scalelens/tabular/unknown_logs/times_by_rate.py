@@ -1,0 +1,78 @@
+"""The unit of a time that does not say it, where a rate per second next to it shows it: their product is a count.
+
+    update 3 | total steps 49152 | steps per sec 1536.1 | total time 32.0 | iteration time 10.6
+    update 4 | total steps 65536 | steps per sec 1540.3 | total time 42.5 | iteration time 10.5
+
+1540.3 times 42.5 is 65,536: the total time is in seconds since the start, and so is what it grows by.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+from scalelens.parsing import lazy_re as re
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING
+from scalelens.tabular.unknown_logs.times import LineTimes
+
+_PER_SECOND = re.compile(
+    r"(?:per[_ ]?s(?:ec(?:ond)?)?|/s(?:ec(?:ond)?)?|(?<![a-z])(?:fps|sps))\Z", re.IGNORECASE
+)  # steps_per_sec, FPS
+_TIME = re.compile(r"time|elapsed|duration", re.IGNORECASE)
+_LEAST_LINES = 5
+_MOSTLY = 0.9
+_NEAR = 0.02  # between a count and the rate times the time
+_FACTORS = 4  # the last count over the first: what is true of each of them is no accident
+
+
+def told_by_rate(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
+    """The role, and the column with its unit: the time of a step, else the time since the start."""
+    whole = _since_start(times)
+    if whole is None:
+        return None
+    totals = times.values[whole]
+    steps = times.values.get(times.step or "", [])
+    grown = [later - total for total, later in itertools.pairwise(totals)]
+    of_each = [
+        name
+        for name, values in times.values.items()
+        if name != whole and _is_time(name) and len(values) == len(totals) and _are_alike(values[1:], grown)
+    ]
+    each = len(steps) == len(totals) and all(later - step == 1 for step, later in itertools.pairwise(steps))
+    if len(of_each) == 1 and each:
+        return ("epoch_time" if times.of_epochs else "batch_time"), (of_each[0], "s")
+    return "elapsed", (whole, "s")
+
+
+def _since_start(times: LineTimes) -> str | None:
+    """The column without a unit that, multiplied by a rate per second, is a count in nearly each line."""
+    columns = {name: values for name, values in times.values.items() if len(values) >= _LEAST_LINES}
+    rates = [name for name in columns if _PER_SECOND.search(name)]
+    wholes = [name for name in columns if _is_time(name) and _grows(columns[name])]
+    counts = [
+        name
+        for name, values in columns.items()
+        if name not in wholes and _grows(values) and all(map(float.is_integer, map(float, values)))
+    ]
+    hits = set()
+    for whole, rate, count in itertools.product(wholes, rates, counts):
+        seconds, per_second, counted = columns[whole], columns[rate], columns[count]
+        if len(seconds) == len(per_second) == len(counted) and counted[-1] >= _FACTORS * max(counted[0], 1):
+            product = [each * second for each, second in zip(per_second, seconds, strict=True)]
+            hits |= {whole} if _are_alike(product, counted) else set()
+    return hits.pop() if len(hits) == 1 else None
+
+
+def _is_time(name: str) -> bool:
+    """Whether a name is that of a time, and does not say its unit."""
+    return bool(_TIME.search(name)) and read_name(name).unit is None and name not in (BY_CLOCK, LEFT, RUNNING)
+
+
+def _grows(values: Sequence[float]) -> bool:
+    """Whether numbers never fall, and do not stay."""
+    return all(later >= value for value, later in itertools.pairwise(values)) and values[-1] > values[0]
+
+
+def _are_alike(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether nearly all numbers are as large as those beside them."""
+    near = sum(abs(value - other) <= _NEAR * abs(other) for value, other in zip(values, others, strict=True))
+    return near >= _MOSTLY * len(others)
