@@ -24,6 +24,7 @@ Samples:
 """
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ _NAME = re.compile(r"\s*([A-Za-z_]\w*)=")
 _PLAIN = re.compile(r"[^'\"()\[\]{}<>,]*")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _LONGEST = 50_000  # characters of a line
+_SHORT = 80  # characters of a value that is likely to recur
 _MOST_LAUNCHES = 1_000  # settings that are kept of one file
 _DEEPEST = 20
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -140,7 +142,7 @@ def _settings_of(text: str, start: int, depth: int = 0) -> dict[str, Any]:
         head = _HEAD.match(value)
         if head and depth < _DEEPEST:
             settings[name] = _settings_of(value, head.end(), depth + 1)
-        elif (plain := _value_of(value)) is not None:
+        elif (plain := (_short_value if len(value) <= _SHORT else _value_of)(value)) is not None:
             settings[name] = plain
     return settings
 
@@ -182,3 +184,6 @@ def _value_of(text: str) -> str | int | float | bool | None:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return value if isinstance(value, str | int | float) else None
+
+
+_short_value = functools.lru_cache(maxsize=1 << 12)(_value_of)  # the logs of a folder print the same settings
