@@ -124,7 +124,7 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
-    if (relation.fit.free or len(relation.operands) == 1) and len(
+    if (relation.fit.free or len(relation.operands) == 1 or "/" in relation.form) and len(
         {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
     ) < 2:
         return False  # any two columns that stay the same have a factor between them

@@ -50,6 +50,9 @@ def _best_markers(table: TextTable) -> Iterator[Finding]:
         for row, count in in_row.items()
         if count >= _MOST_OF_ROW * sum(bool(text.strip()) for text in table.texts[row])
     }
+    texts = [Counter(table.texts[row][column] for row, column in table.bold if row == each) for each in in_row]
+    if any(max(each.values()) > 1 for each in texts):
+        return  # the best of a row, reached several times
     kept, broken = 0, []
     for column in range(len(table.headings)):
         rows = table.rows_with(column)

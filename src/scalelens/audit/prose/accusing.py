@@ -178,18 +178,17 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     of_speedup = [each for each in two if each.text == "a / b" and is_efficiency(target, each)]
     if of_speedup:
         two = every = of_speedup
-    three = [each for each in every if _are_comparable(target, each)]
-    three = three if any(target.dimension) or _digits(target) > 3 else []
+    three = every if any(target.dimension) or _digits(target) > 3 else []
     if _PERCENTILES.search(target.number.words):
         three = []
     three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
-    shown = [each for each in two if _is_of_one_quantity(target, each) and _are_comparable(target, each)]
+    shown = [each for each in two if _is_of_one_quantity(target, each)]
     for given in ([each for each in shown if each.of_units], shown, three):
         nearly = 0.0 if given is three else _NEARLY
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
         if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
             return None
-        if found := _likeliest(target, given, tried):
+        if found := _likeliest(target, [each for each in given if _are_comparable(target, each)], tried):
             return found
     return None
 
@@ -211,6 +210,9 @@ def _are_comparable(target: Operand, expression: Expression) -> bool:
     """Whether a ratio may be one of two values: not of a digit and a number with a point, nor of two settings."""
     if "a / b" not in expression.text or len(expression.operands) != 2 or any(target.dimension):
         return True
+    units = {each.number.unit for each in expression.operands}
+    if "1" in expression.text and "x" in units and len(units) > 1:
+        return False  # a change from a factor to something else
     plain = [each for each in expression.operands if not (any(each.dimension) or each.number.unit)]
     settings = [
         each for each in plain if _AT.search(each.number.words.partition(each.number.text)[0]) and not each.cell

@@ -167,6 +167,12 @@ def is_of_a_fraction(share: Number, text: str) -> bool:
     return any(not said.apart(each) or not said.apart(exact(100) - each) for each in shares)
 
 
+def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:
+    """Whether brackets after two counts may give the share of the last one: "from 75 → 37 (0.14 %)"."""
+    whole = not (a.unit or b.unit or "." in a.text + b.text)
+    return whole and c.unit == "%" and c.high < 1 and not _MORE.search(words)
+
+
 def is_of_counts(share: Number) -> bool:
     """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)"."""
     before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
@@ -207,6 +213,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
                 if (_is_said(c, said) or _IS_DIFFERENCE.search(said)) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
+                    if is_share_of_all(a, b, c, found[0]):
+                        continue
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
                     yield Change(
@@ -262,7 +270,7 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     if c.unit == "%" and not unit:
         whole = a.bounds + b.bounds  # "3200 FN and only 176 TP (5.2 % recall)": one part of both
         ways += [a.bounds / whole, b.bounds / whole]
-    if not ways or any(not wide_of(c).apart(way) for way in ways) or _from_others(change, others):
+    if not ways or any(not wide_of(c).apart(way) for way in ways) or from_others(change, others):
         return None
     found = slip_of(change, ways) or _short_slip(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
@@ -324,7 +332,7 @@ def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> lis
     return []
 
 
-def _from_others(change: Change, others: list[Number]) -> bool:
+def from_others(change: Change, others: list[Number]) -> bool:
     """Whether two other numbers of the sentence give the change."""
     wide = wide_of(change.c)
     usable = [each for each in others if each is not change.c and each.low > 0]
@@ -360,7 +368,7 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
     if len(re.sub(r"\D", "", shown)) < _LEAST_DIGITS:
         return ""  # one digit is near to much
     for way in ways:
-        if way.low > 0 and (words := _slip(shown, way, size)):
+        if way.low > 0 and (words := _slip(shown, way, size)) and not (c.unit == "%" and words.endswith("a thousand")):
             return words
     said, unit = size_of(c), a.unit or b.unit
     for own, other in ((a, b), (b, a)):

@@ -12,7 +12,17 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import AT, MYRIADS, Change, are_sizes, is_of_counts, slip_of, ways_of
+from scalelens.audit.prose.bound import (
+    AT,
+    MYRIADS,
+    Change,
+    are_sizes,
+    from_others,
+    is_of_counts,
+    is_share_of_all,
+    slip_of,
+    ways_of,
+)
 from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
@@ -123,7 +133,9 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
             if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
                 continue
-            if c.unit == "x" and are_sizes(a, b):
+            if (c.unit == "x" and are_sizes(a, b)) or is_share_of_all(a, b, c, found[0]):
+                continue
+            if from_others(Change(a, b, c), list(sentence.numbers)):
                 continue
             if (finding := _of_change(a, b, c)) and _is_slip(a, b, c):
                 yield finding

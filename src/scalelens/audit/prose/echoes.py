@@ -33,6 +33,8 @@ def find(document: Document) -> Iterator[Finding]:
     for words, a, b in _alike(places):
         if min(times[a.plain], times[b.plain]) > 1 or {id(a.number), id(b.number)} & seen:
             continue
+        if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
+            continue
         if likeness.is_one(words, a, b, partial(_follows, document, a, b)):
             seen |= {id(a.number), id(b.number)}
             once, other = sorted((a, b), key=lambda each: (times[each.plain], -each.number.line))

@@ -83,6 +83,8 @@ def find(document: Document) -> Iterator[Finding]:
             if ";" in sentence.text:
                 near = tokens(_item_of(sentence, place)), tokens(_item_of(sentence, place)) | topics - words
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, near, place))]
+            if found and document.is_of_a_log(number):
+                continue
             if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
