@@ -14,6 +14,7 @@ import scalelens
 from asking import ask, ask_sql
 from command_line import Run
 from scalelens import ending
+from scalelens.cli import pieces
 from scalelens.database import connect, execute
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
@@ -110,6 +111,16 @@ def test_a_condition_may_be_about_all_runs(several: Path) -> None:
     found = ask(several, "elbow", {"runs": many})["run_id"].to_list()
     assert found == ask_sql(several, expected.format(many))["run_id"].to_list()
     assert found
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.parametrize("rows", ["FROM steps ORDER BY ALL", "SELECT 1 AS a WHERE false"])
+def test_what_is_printed_in_parts_is_the_whole(
+    several: Path, run: Run, monkeypatch: pytest.MonkeyPatch, rows: str, format: str
+) -> None:
+    whole = run("sql", rows, "-w", several, "--format", format).out
+    monkeypatch.setattr(pieces, "_PART_ROWS", 7)
+    assert run("sql", rows, "-w", several, "--format", format).out == whole
 
 
 @pytest.mark.usefixtures("as_large")

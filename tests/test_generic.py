@@ -304,7 +304,8 @@ def test_what_is_no_table_of_steps_is_left_with_the_reason(text: str, lacking: s
 def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) -> None:
     ours = {name_of(format) for format in LOADED.last} - {"energy_table", "power_csv"}
     assert ours == {
-        "column_lines", "generic_csv", "generic_json", "generic_jsonl", "generic_lines", "headed_lines", "numbered_lines",
+        "column_lines", "generic_csv", "generic_json", "generic_jsonl", "generic_lines", "headed_lines", "json_lists",
+            "numbered_lines",
         "power_lines",
         "run_summary",
     }  # fmt: skip

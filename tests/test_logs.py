@@ -183,6 +183,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "jube_result": {(RUN, JOB)},
     # A step's time below its heading; differences of the time since the start; an epoch's mean below its heading.
     "headed_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (EPOCH, NO_RATE)},
+    "json_lists": {(ONE, NO_RATE)},
     "keras": {
         (EPOCH, NO_RATE),
         (EPOCH, JOB),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -20,6 +21,7 @@ from scalelens.parsing.tagged_json import objects_of
 
 LOADED = formats.load()
 CASES = 40
+DECODER = msgspec.json.Decoder(dict[str, Any])
 ODD_OBJECTS = (
     '{"key": "loss", "value": NaN, "time_ms": 1700000000000}', '{"key": "x", "value": "\\ud800"}', "{}", "{ }", "", "prose", "{'a': 1}",
     '{"key": 5, "value": null, "metadata": {}, "time_ms": 1700000000000}', '{"key": "seed", "value": 1e999}', '{"key": null}',
@@ -96,7 +98,7 @@ def test_objects_decoded_together_give_the_rows_of_line_by_line(
         monkeypatch.setattr(recognize, "TEXT_BLOCK", chance.choice((3000, 1 << 20)))
         at_once = everything(path)
         with monkeypatch.context() as by_line:
-            by_line.setattr(dispatch, "objects_of", lambda texts: [None] * len(texts))
+            by_line.setattr(dispatch, "objects_of", lambda texts, decoder: [None] * len(texts))
             assert at_once == everything(path), case
     assert taken > 1000  # else nothing was compared
 
@@ -107,11 +109,12 @@ def test_what_msgspec_decodes_is_what_json_gives() -> None:
         b'{"\\u0061": 18446744073709551616}',
         b'{"a": 1} \r',
     ]
-    for at_once in (objects_of(texts), [objects_of([text])[0] for text in texts]):
+    for at_once in (objects_of(texts, DECODER), [objects_of([text], DECODER)[0] for text in texts]):
         assert any(at_once)
         for text, record in zip(texts, at_once, strict=True):
             assert record is None or repr(record) == repr(json.loads(text))
 
 
 def test_a_name_of_damaged_bytes_is_no_object() -> None:
-    assert [*objects_of([b'{"a": 1}', b'{"a\xd7b": 1}', b'{"a": "\xd7"}'])] == [{"a": 1}, None, None]
+    texts = [b'{"a": 1}', b'{"a\xd7b": 1}', b'{"a": "\xd7"}']
+    assert [*objects_of(texts, DECODER)] == [{"a": 1}, None, None]

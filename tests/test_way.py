@@ -58,7 +58,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("format", ["csv", "table"])
 @pytest.mark.parametrize("question", ["runs_overview", "batch_stats", "scaling_times", "outlier_gpus"])
 def test_no_module_is_entered_twice_and_none_calls_upward(run: Run, home: Path, question: str, format: str) -> None:
-    run("query", question, "-w", home)  # the macros that it needs are made with its first asking
+    run("query", question, "-w", home, "--format", format)  # the macros that it needs are made with its first asking
     with calls_between_modules() as calls:
         assert run("query", question, "-w", home, "--format", format).code == 0
     to_rows = calls[: calls.index(("question.session", "question.answer")) + 1]

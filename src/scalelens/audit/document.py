@@ -11,6 +11,8 @@ from scalelens.audit.printed import Number
 _TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
 _SPACED = re.compile(r" (?=[,;:.)\]](?![\d<]))|(?<=\() ")  # what bold leaves: "**5 s** , " and "( 5 s )"
 _IN_CODE = re.compile(r"`(<\d+>(?: ?(?:→|->) ?<\d+>)?)`")
+_KEY = re.compile(r"[^\w:=]*([A-Za-z][\w ./%()-]{0,40}?[:=])\s*[\d.,]+\W*\S{0,8}\s*$")
+_LOG = 4
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
 
 
@@ -98,6 +100,15 @@ class Document:
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    @cached_property
+    def _keys(self) -> Counter[str]:
+        return Counter(key[1] for line in self.lines if (key := _KEY.match(line)))
+
+    def is_of_a_log(self, number: Number) -> bool:
+        """Whether the line of a number is a name and its value, as in four lines or more: each run has its own."""
+        key = _KEY.match(self.lines[number.line - 1]) if number.table is None else None
+        return key is not None and self._keys[key[1]] >= _LOG
 
     @cached_property
     def times(self) -> Counter[tuple[str, str]]:

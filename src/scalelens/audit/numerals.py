@@ -43,6 +43,7 @@ _QUOTED = re.compile(  # a measured number, or a change from one to another, is 
     rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
 )
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
+_CITED = re.compile(r"\b[A-Z][a-z][\w'’-]+(?: et al\.)?,? \(?$")  # "(Miller, 1956; Craik & Lockhart, 1972)"
 _COUNTED_THING = re.compile(
     r"\b(?:stage|phase|run|round|case|config|level|option|experiment|test|exp)\s$", re.IGNORECASE
 )
@@ -98,7 +99,8 @@ def numerals(text: str) -> list[_Numeral]:
         end, unit = _unit_after(clean, match.end())
         named = len(match[0]) > _MOST_CHARACTERS or _NOT_MEASURED.search(before)
         named = named or (re.search(r"\d \d", match[0]) and _COUNTED_THING.search(before))  # "stage 1 148 s"
-        if named or (_YEAR.fullmatch(match[0]) and not unit):
+        cited = bool(re.fullmatch(r"1[89]\d\d|20\d\d", match[0]) and _CITED.search(before))
+        if named or ((cited or _YEAR.fullmatch(match[0])) and not unit):
             continue
         hedge = next((name for name, words in _HEDGES.items() if words.search(before)), "")
         result.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))

@@ -33,7 +33,7 @@ FACETS = True
 FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
-_MOST_LETTERS = 5  # of a label left of a panel
+_MOST_LETTERS = 4  # of a label left of a panel, as in axes
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
 LEAST_SLOTS = 10
@@ -151,7 +151,8 @@ def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, 
 def _with_launches(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the launch in the label of runs that began again, where that leaves few enough lines."""
     again = rows.filter(_BEGAN_AGAIN)["run_id"].unique().to_list()
-    launch = pl.concat_str("label", pl.lit(f" · {_LAUNCH} "), pl.col("attempt").fill_null(0) + 1)
+    name = pl.lit("") if rows["run_id"].n_unique() == 1 else pl.col("label") + " · "  # of one run, the launch tells
+    launch = pl.concat_str(name, pl.lit(f"{_LAUNCH} "), pl.col("attempt").fill_null(0) + 1)
     parted = rows.with_columns(label=pl.when(pl.col("run_id").is_in(again)).then(launch).otherwise(pl.col("label")))
     return parted if parted["label"].n_unique() <= style.MOST_SERIES else rows
 
@@ -252,7 +253,7 @@ def _caption(
     smooth = int(parameters.get("smooth") or 1)
     if smooth > 1 and (rows["phase"] == "train").any():
         lines.append(f"Training: the mean of the {smooth} records around each.")
-    if rows["label"].str.contains(f" · {_LAUNCH} ").any():
+    if rows["label"].str.contains(rf"(?:^| · ){_LAUNCH} \d").any():
         lines.append("A log that begins again has a line for each launch.")
     fields = {way.field for way in drawn_ways}
     if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():

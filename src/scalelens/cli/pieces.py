@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_LOOKED_AT = 1_000_000  # of an answer for people
+_PART_ROWS = 20_000  # that become text at once
 
 
 def is_for_people(format: Format | None) -> bool:
@@ -53,9 +54,16 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Columns, int]:
     return Columns(pa.concat_tables(held)), n_rows
 
 
+def _in_parts(pieces: "Iterator[pa.Table]") -> "Iterator[pa.Table]":
+    """Pieces of which none is long: as text, rows take many times the memory that they take in Arrow."""
+    for piece in pieces:
+        for begin in range(0, max(piece.num_rows, 1), _PART_ROWS):
+            yield piece.slice(begin, _PART_ROWS)
+
+
 def _write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Writes pieces to stdout, and gives the number of rows of each."""
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(_in_parts(pieces)):
         sys.stdout.write(csv_text(piece, header=not number))
         yield piece.num_rows
 
@@ -64,7 +72,7 @@ def _write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     from scalelens.database.execute import as_frame
 
     comma = "["
-    for piece in pieces:
+    for piece in _in_parts(pieces):
         objects = json_text(as_frame(piece))[1:-1]
         sys.stdout.write(f"{comma}{objects}" if objects else "")
         comma = "," if objects else comma

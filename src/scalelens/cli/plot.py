@@ -164,7 +164,7 @@ def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plo
     for command in other_figures.shown_by(request.warehouse, _SERIES):
         verb, name, *further = shlex.split(command)
         if verb != "plot":
-            break
+            continue
         drawn = _shown(request, name, pairs([word for word in further if "=" in word]))
         if not isinstance(drawn, UserError):
             return name, drawn

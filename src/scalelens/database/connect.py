@@ -14,6 +14,7 @@ import duckdb
 from scalelens import catalog, ending
 from scalelens.database import views
 from scalelens.database.errors import SegmentError
+from scalelens.database.inferred_params import StatedFact, inferred_params
 from scalelens.database.macros import add_macros
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables, create_record_tables
@@ -162,8 +163,10 @@ def create_tables(
         of_table = views.stored(table, warehouse, records.batches, copies_small, of_members)
         _read_segments(connection, of_table, warehouse)
     if "params" in needed:
-        _read_segments(connection, views.inferred_params(), warehouse)
-        connection.execute(views.with_inferred_params(warehouse, records.batches, copies_small, of_members))
+        stated = _read_segments(connection, views.stated_batches(), warehouse)
+        if inferred := inferred_params([StatedFact(*row) for row in stated.fetchall()]):
+            connection.from_arrow(inferred).create("_inferred_params")
+            connection.execute(views.with_inferred_params(warehouse, records.batches, copies_small, of_members))
     if "runs" in needed:
         _read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:
@@ -179,10 +182,12 @@ def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) 
     )
 
 
-def _read_segments(connection: duckdb.DuckDBPyConnection, statement: str, warehouse: Warehouse) -> None:
-    """Makes a view or table of segments.  DuckDB opens them now: UserError where one is missing or damaged."""
+def _read_segments(
+    connection: duckdb.DuckDBPyConnection, statement: str, warehouse: Warehouse
+) -> duckdb.DuckDBPyConnection:
+    """Executes what opens segments: UserError where one is missing or damaged.  The connection holds the rows."""
     try:
-        connection.execute(statement)
+        return connection.execute(statement)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:

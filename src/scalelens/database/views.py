@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 
-from scalelens import catalog
+from scalelens.database.inferred_params import MICRO_BATCH, PER_DEVICE, keys
 from scalelens.database.record_tables import LiveBatch
 from scalelens.database.texts import sql_text
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
@@ -12,16 +12,10 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 _RUNS = Path(__file__).with_name("runs.sql")
-_INFERRED = Path(__file__).with_name("inferred_params.sql")
 STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 18  # of segments: some ten thousand rows, read in some milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 _MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
-
-# Counts from which a global batch follows.
-_COUNTS_OF_A_BATCH = (
-    "devices", "micro_batch_size", "global_batch_size", "tp", "pp", "dp", "cp", "ds_sequence_parallel_size",
-)  # fmt: skip
 
 # Only an MLPerf system file belongs to several runs, and it has no steps.  DuckDB sees by the GROUP BY that a part has
 # one run: where a question does not ask for the run, it joins none to millions of steps.
@@ -100,25 +94,17 @@ def step_times_macro() -> str:
     return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 
 
-def inferred_params() -> str:
-    """The statement that creates `_inferred_params` from the stated rows of `params`."""
-    names = next(row["keys"] for row in catalog.rows("settings_catalog") if row["setting"] == "gradient_accumulation")
-    accumulation = names.split(" ")
-    counts = [*_COUNTS_OF_A_BATCH, *accumulation]
-    sources = {"micro_batch": "micro_batch_size", "batch": "batch_per_device"}
-    return Template(_INFERRED.read_text(encoding="utf-8")).substitute(
-        counts=", ".join(f"TRY_CAST(facts['{key}'] AS BIGINT)::DOUBLE AS {key}" for key in counts),
-        sources=", ".join(
-            f"any_value({{'file_id': file_id, 'part': part, 'line': line}}) FILTER (key = '{key}') AS source_of_{name}"
-            for name, key in sources.items()
-        ),
-        accumulation=", ".join(accumulation),
-        chosen=_chosen_params([*counts, "batch_per_device", "device_unit", "framework"]),
+def stated_batches() -> str:
+    """SQL for the facts from which a global batch follows, of the runs that have one: fields of a `StatedFact`."""
+    needed = f"key IN ('{MICRO_BATCH}', '{PER_DEVICE}') AND run_id IS NOT NULL"
+    return (
+        "SELECT run_id, key, value, TRY_CAST(value AS BIGINT), TRY_CAST(value AS DOUBLE), origin, file_id, part, line "
+        f"FROM ({_chosen_params(keys())}) WHERE run_id IN (SELECT run_id FROM params WHERE {needed})"
     )
 
 
 def with_inferred_params(warehouse: Warehouse, batches: list[LiveBatch], copies_small: bool, of_members: bool) -> str:
-    """The statement that adds `_inferred_params` to `params`."""
+    """The statement that adds the table `_inferred_params` to `params`."""
     if copies_small and is_small("params", warehouse, batches):
         return "INSERT INTO params BY NAME FROM _inferred_params"
     view = stored("params", warehouse, batches, copies_small, of_members)

@@ -3,7 +3,6 @@
 Most texts hold none of them.  Then a dozen formats are asked whether a file is theirs, in place of a hundred.
 """
 
-from collections.abc import Sequence
 from types import ModuleType
 
 import ahocorasick_rs
@@ -19,8 +18,9 @@ class HeadWords:
         self._of_any = [format for format, words in self._formats if not words]
         self._words = sorted(set().union(*(words for _, words in self._formats)))
         groups = [self._words[k : k + _AT_ONCE] for k in range(0, len(self._words), _AT_ONCE)]
-        self._any_of = [_finder(group, ahocorasick_rs.MatchKind.LeftmostFirst) for group in groups]
-        self._all = _finder(self._words, ahocorasick_rs.MatchKind.Standard)
+        first = ahocorasick_rs.MatchKind.LeftmostFirst
+        self._any_of = [ahocorasick_rs.BytesAhoCorasick(group, matchkind=first) for group in groups]
+        self._all = ahocorasick_rs.BytesAhoCorasick(self._words, implementation=ahocorasick_rs.Implementation.DFA)
 
     def may_own(self, head: bytes) -> list[ModuleType]:
         """The formats of which a file that begins like this has a text, and those that name none."""
@@ -29,7 +29,3 @@ class HeadWords:
         hits = {word for word, _, _ in self._all.find_matches_as_indexes(head, overlapping=True)}
         held = {self._words[word] for word in hits}
         return [format for format, words in self._formats if not words or words & held]
-
-
-def _finder(words: Sequence[bytes], kind: ahocorasick_rs.MatchKind) -> ahocorasick_rs.BytesAhoCorasick:
-    return ahocorasick_rs.BytesAhoCorasick(words, matchkind=kind)

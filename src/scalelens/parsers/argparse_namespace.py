@@ -10,7 +10,8 @@ gets its name there where the setting can mean nothing else, and nothing else of
 passed over: many scripts count nodes in it, or leave its default.
 
 Settings belong to the step records that follow them.  A file without such records gives none: it may have prepared the
-data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out.
+data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out, and
+so are those that differ with a device counted from 0, such as the seed of a rank.
 Where settings that can change the speed (devices, batch, model, precision and those of `settings_catalog`) differ from
 those that the records before followed, the records after them are another run; settings that say that they only
 evaluate begin none.  Any other setting in which the launches of one run differ is not used, and a problem names it.
@@ -24,7 +25,9 @@ Samples:
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+import functools
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -33,7 +36,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer_valued
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Namespace(", "namespace(")
 SETTINGS_ALONE = True  # a text of which no other format takes a line is asked about as if these were not there
 
@@ -42,6 +45,7 @@ _NAME = re.compile(r"\s*([A-Za-z_]\w*)=")
 _PLAIN = re.compile(r"[^'\"()\[\]{}<>,]*")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _LONGEST = 50_000  # characters of a line
+_SHORT = 80  # characters of a value that is likely to recur
 _MOST_LAUNCHES = 1_000  # settings that are kept of one file
 _DEEPEST = 20
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -97,12 +101,12 @@ class Reader:
             for key in settings.keys() & others.keys() - _SIZES:
                 if settings[key] != others[key]:
                     differing.setdefault(key, line)
-        if differing:
-            names = sorted(differing)
+        if names := sorted(differing.keys() - _of_ranks([settings for _, settings in printed], differing)):
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             named = f"{', '.join(names[:_MOST_NAMED])}{more}"
             self.rows.problem(
-                min(differing.values()), f"the settings that this file prints differ in {named}: not used"
+                min(differing[name] for name in names),
+                f"the settings that this file prints differ in {named}: not used",
             )
         settings = {key: value for key, value in settings.items() if key not in differing}
         known = self.rows.facts_of(self.rows.part)
@@ -110,6 +114,18 @@ class Reader:
             self.rows.param("devices", devices, first, origin="inferred")
         settings = {key: value for key, value in settings.items() if key not in _SIZES}
         write_configuration(settings, self.rows, first, known=known)
+
+
+def _of_ranks(printed: list[dict[str, Any]], differing: Collection[str]) -> set[str]:
+    """Settings that tell the ranks of a launch apart, where each printed its own: its device, and what differs with it.
+
+    The ranks show where a setting of devices counts from 0 and each number is printed equally often.
+    """
+    for name in _DEVICES:
+        counts = Counter(integer_valued(settings.get(name)) for settings in printed)
+        if name in differing and {*counts} == {*range(len(counts))} and len({*counts.values()}) == 1:
+            return {key for key in differing if len({str(settings.get(key)) for settings in printed}) >= len(counts)}
+    return set()
 
 
 def _of_speed(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +156,7 @@ def _settings_of(text: str, start: int, depth: int = 0) -> dict[str, Any]:
         head = _HEAD.match(value)
         if head and depth < _DEEPEST:
             settings[name] = _settings_of(value, head.end(), depth + 1)
-        elif (plain := _value_of(value)) is not None:
+        elif (plain := (_short_value if len(value) <= _SHORT else _value_of)(value)) is not None:
             settings[name] = plain
     return settings
 
@@ -182,3 +198,6 @@ def _value_of(text: str) -> str | int | float | bool | None:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return value if isinstance(value, str | int | float) else None
+
+
+_short_value = functools.lru_cache(maxsize=1 << 12)(_value_of)  # the logs of a folder print the same settings

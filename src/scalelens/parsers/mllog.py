@@ -33,6 +33,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, Evaluations, is_of_one_rank, platform_of
@@ -74,8 +76,18 @@ _decode = json.JSONDecoder().raw_decode
 _Row = dict[str, Any]
 
 
+class _Record(msgspec.Struct):
+    """What counts of a record."""
+
+    key: Any = None
+    value: Any = None
+    metadata: Any = None
+    time_ms: Any = None
+
+
 class Reader:
     claims = None
+    json_record = _Record
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -115,17 +127,16 @@ class Reader:
             self.read(line, text)
         return bool(texts)
 
-    def take_json(self, head: Line, number: int, text: bytes, record: _Row) -> bool:
+    def take_json(self, head: Line, number: int, text: bytes, record: _Record) -> bool:
         """Takes a line with one record, which is decoded."""
-        json_text, key = text.lstrip(), record.get("key")
+        json_text, key = text.lstrip(), record.key
         if json_text[:2] != b'{"' or type(key) is not str or key.startswith(_OF_POWER):
             return False
-        about, time_ms = record.get("metadata") or {}, record.get("time_ms")
-        if self.changes_nothing(key, record.get("value"), about, time_ms):
+        if self.changes_nothing(key, record.value, record.metadata or {}, record.time_ms):
             if key in _COUNTED:
                 self.printed[key] += 1
             self.said[head.rank, head.location] = json_text
-            self.is_instance |= "instance" in about
+            self.is_instance |= "instance" in (record.metadata or ())
             return True
         try:
             self.see(record, json_text, Line(head.text, number, head.rank, head.location))
@@ -137,20 +148,22 @@ class Reader:
         """Takes a record at the beginning of a text."""
         try:
             record, end = _decode(text)
-            self.see(record, text[:end].encode(), line)
+            self.see(
+                _Record(**{name: record.get(name) for name in _Record.__struct_fields__}), text[:end].encode(), line
+            )
         except _FAULTS as error:
             self.rows.problem(line.number, _reason(error), line.text)
 
-    def see(self, record: _Row, text: bytes, line: Line) -> None:
+    def see(self, record: _Record, text: bytes, line: Line) -> None:
         """Takes a record, unless it is the last one again."""
-        key, whose = record["key"], (line.rank, line.location)
+        key, whose = record.key, (line.rank, line.location)
         if type(key) is not str:
             raise TypeError
         if key in _COUNTED:
             self.printed[key] += 1
         if self.said.get(whose) != text:  # else printed twice
             self.said[whose] = text
-            self.record(key, record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line)
+            self.record(key, record.value, record.metadata or {}, record.time_ms, line)
 
     def changes_nothing(self, key: str, value: Any, about: Any, time_ms: Any) -> bool:
         """Whether a record is of those that each rank prints, and most of which tell nothing new."""

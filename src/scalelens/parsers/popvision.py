@@ -6,8 +6,9 @@ Yields: params; else a problem that says what would read it
 Source: PopVision Analysis Library (libpva), its documentation
 
 framework.json and app.json give params `popvision.*`.  archive.a is an archive of binaries, one for each tile: their
-number and size.  Those two are known by their content, the others by their names: profile.pop, debug.cbor and .pvti need the SDK: `scalelens.parsers.popvision_events` reads what the
-script in docs/popvision.md writes of them where `import pva` works.
+number and size; a library is an archive as well, with other members, and is passed over.  Those two are known by
+their content, the others by their names: profile.pop, debug.cbor and .pvti need the SDK:
+`scalelens.parsers.popvision_events` reads what the script in docs/popvision.md writes of them where `import pva` works.
 
 Samples:
     {"popvision": {"version": "3.3"}, "poptorch": {"version": "3.3.0"}}
@@ -22,9 +23,10 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 
-VERSION = 1
+VERSION = 2
 
 _ARCHIVE = b"!<arch>\n"
+_OF_A_TILE = re.compile(rb"tile\d{1,5}\.elf/")
 _KEYS = re.compile(rb'"(?:poptorch|popart|popxl|popvision|poplar(?:_?[Vv]ersion)?)"\s*:')
 _SUFFIXES = {
     "pvti": (".pvti",), "profile": ("profile.pop", "serialized_graph.capnp"), "cbor": ("debug.cbor",),
@@ -40,7 +42,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def _kind(head: bytes, name: str) -> str | None:
     """What a file is, from its content; the files that only the SDK reads have no sign that is known, but a name."""
-    if head.startswith(_ARCHIVE):
+    if head.startswith(_ARCHIVE) and (_OF_A_TILE.search(head) or name == "archive.a"):  # libraries are archives as well
         return "archive"
     if head.lstrip()[:1] == b"{" and _KEYS.search(head) and b'"traceEvents"' not in head:
         return "json"

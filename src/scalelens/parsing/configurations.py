@@ -53,6 +53,11 @@ def settings_of_speed() -> frozenset[str]:
     return frozenset(named | ARGUMENTS.keys() | _COUNTS.keys() | _WORDS.keys() | {*_FLAGS, *_PRECISION})
 
 
+@functools.cache
+def _settings() -> frozenset[str]:
+    return frozenset(key for row in catalog.rows("settings_catalog") for key in row["keys"].split())
+
+
 def write_configuration(
     configuration: Mapping[str, Any], rows: Rows, line: int | None = None, known: Collection[str] = ()
 ) -> None:
@@ -78,9 +83,7 @@ def write_configuration(
         nested |= {leaf} if leaf != name else set()
         if fact := _fact_of(leaf, value):
             facts.setdefault(fact[0], set()).add(fact[1])
-    settings = {key for row in catalog.rows("settings_catalog") for key in row["keys"].split()}
-    settings -= _RESERVED | {*known}
-    for leaf in sorted(nested & settings):
+    for leaf in sorted((nested & _settings()) - _RESERVED - {*known}):
         if len(leaves[leaf]) == 1 and leaf not in configuration:
             rows.param(leaf, next(iter(leaves[leaf])), line)
     for key, values in facts.items():

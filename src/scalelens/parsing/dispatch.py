@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, cast
 
+import msgspec
 import numpy as np
 
 from scalelens.errors import UserError
@@ -73,7 +74,9 @@ class Reader(Protocol):
 class _JsonReader(Reader, Protocol):
     """A line format whose lines are an anchor and an object of JSON."""
 
-    def take_json(self, head: Line, number: int, text: bytes, record: dict[str, Any]) -> bool:
+    # It may have `json_record`, a structure of msgspec with the names that it looks at; else it gets a dict.
+
+    def take_json(self, head: Line, number: int, text: bytes, record: Any) -> bool:
         """As `take`, of a line whose object `text` is decoded.  `head` is what stands before it, of any such line.
 
         False where `take` is to read it.
@@ -98,6 +101,11 @@ def clean(raw: bytes, number: int) -> Line:
         return Line(text, number)  # most lines are Megatron's records, and no prefix begins this way
     text, rank, location = without_prefix(text)
     return Line(text, number, rank, location)
+
+
+@functools.cache
+def _decoder_of(record: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(record)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -316,10 +324,11 @@ class LineDispatcher:
         lines = tagged_lines(text, ends, hits, position, index)
         texts = [text[after:end].rstrip() for _, _, after, end in lines]
         reader = cast(_JsonReader, self._readers.get(name) or self._reader(name))
+        records = objects_of(texts, _decoder_of(getattr(reader, "json_record", dict[str, Any])))
         delivered: list[tuple[int, int, int, bool]] = []
         taken = 0
         rows.format, raw_head, head = name, b"", None
-        for (of_line, start, after, end), of_json, record in zip(lines, texts, objects_of(texts), strict=True):
+        for (of_line, start, after, end), of_json, record in zip(lines, texts, records, strict=True):
             number, took = first + of_line, False
             if text[start:after] != raw_head:
                 raw_head = text[start:after]

@@ -308,7 +308,7 @@ def _traits_of(skeleton: str) -> _Traits:
     by_word = [match.start(1) for match in _COUNT_BY_WORD.finditer(skeleton)]
     of_all = [match.start(match.lastindex or 1) for match in _COUNT_OF_ALL.finditer(skeleton)]
     of_all += [match.start(1) for match in _BATCH_OF_EPOCH.finditer(skeleton)]
-    positions = sorted({*by_word, *(of_all if by_word or _WORK.search(skeleton) else ())})
+    positions = sorted({*by_word, *(of_all if of_all and (by_word or _WORK.search(skeleton)) else ())})
     if not positions and _UNNAMED.match(skeleton) and not ELSEWHERE.search(skeleton):
         return _Traits((0, 1), False, True, unnamed=True)
     if not positions:

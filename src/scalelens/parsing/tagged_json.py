@@ -8,16 +8,15 @@ anchor of another format or a control character, or its JSON is damaged.
 
 import bisect
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
 from scalelens.parsing.launcher_prefixes import ANSI_START, MPI_TAG, SRUN_CUT
 
 _MOST_LINES = 512  # that are decoded together
-_decoder = msgspec.json.Decoder(dict[str, Any])
+_T = TypeVar("_T")
 Hit = tuple[int, int, int]  # an anchor, and where it begins and ends
-_Object = dict[str, Any]
 _NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the second: a name that is not UTF-8
 
 
@@ -46,7 +45,7 @@ def tagged_lines(
     return lines
 
 
-def objects_of(texts: list[bytes]) -> Sequence[_Object | None]:
+def objects_of(texts: list[bytes], decoder: msgspec.json.Decoder[_T]) -> Sequence[_T | None]:
     """The objects that some texts are; None for a text that is not one.
 
     What is decoded here is what `json` gives.  What differs, NaN or half a character, counts as not decoded.
@@ -57,17 +56,17 @@ def objects_of(texts: list[bytes]) -> Sequence[_Object | None]:
     if b"\r" in joined and joined.count(b"\r") > joined.count(b"\r\n") + joined.endswith(b"\r"):
         return [None] * len(texts)
     try:
-        objects = _decoder.decode_lines(joined)
+        objects = decoder.decode_lines(joined)
         if len(objects) == len(texts):
             return objects
     except _NOT_DECODED:
         pass
-    return [_object_of(text) for text in texts]
+    return [_object_of(text, decoder) for text in texts]
 
 
-def _object_of(text: bytes) -> _Object | None:
+def _object_of(text: bytes, decoder: msgspec.json.Decoder[_T]) -> _T | None:
     try:
-        return _decoder.decode(text)
+        return decoder.decode(text)
     except _NOT_DECODED:
         return None
 

@@ -34,6 +34,7 @@ from scalelens.question.question import literal
 _LONG_SQL = 900  # characters of a helper below its header
 _RUNS, _ALL_RUNS = "runs", "''"  # a parameter, and its value for all of them
 MANY_STEPS = 500_000  # records: of fewer, a table of all takes less than to gather and sort some of them once more
+_COMPRESSED_FROM = 100_000  # rows: the names of files and runs, which recur, take a tenth then
 _ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
@@ -95,7 +96,7 @@ class SharedHelpers:
             if (count > 1 or is_kept or serves_some or self._is_known(use)) and self._is_long(use.name):
                 made.append(use)
         for use in self._in_turn(made):
-            self._make(use)
+            self._make(use, lasts=len(statements) > 1)
 
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
@@ -129,7 +130,8 @@ class SharedHelpers:
         """Whether the other connection has it as a table.  Columns of a light partition have types that Arrow keeps."""
         return self.known is not None and self.queries[use.name].is_light and use in self.known.tables
 
-    def _make(self, use: _Use) -> None:
+    def _make(self, use: _Use, lasts: bool) -> None:
+        """Makes the table of a helper; where it `lasts` for several questions, it is compressed."""
         query = self.queries[use.name]
         names = [parameter.name for parameter in query.parameters]
         given = ", ".join(f"{name} := {value}" for name, value in zip(names, use.values, strict=True))
@@ -140,7 +142,9 @@ class SharedHelpers:
                 rows = self.known.connection.sql(f"FROM {self.known.tables[use]}").to_arrow_table()
                 self.connection.from_arrow(rows).create(table)
             else:
-                self.connection.execute(f"CREATE TABLE {table} AS FROM {original(query)}({given})")
+                made = self.connection.execute(f"CREATE TABLE {table} AS FROM {original(query)}({given})").fetchall()
+                if lasts and made[0][0] >= _COMPRESSED_FROM:
+                    self.connection.execute("CHECKPOINT")
             self.tables[use] = table
             self._take_place(use.name)
 

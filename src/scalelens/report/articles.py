@@ -35,6 +35,7 @@ class _Chart(NamedTuple):
     refusal: str
     narrow: str = ""
     command: str = ""  # that draws it alone
+    run: str = ""  # the only one that it shows
 
 
 class Article(NamedTuple):
@@ -107,7 +108,7 @@ def in_order(articles: list[Article]) -> list[Article]:
 
 def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: _Chart | None) -> Article:
     """A finding with its chart, which is drawn where something was found."""
-    sentences = module.sentences(rows, asking.names)
+    sentences = module.sentences(_first_of(rows, drawn.run if drawn else ""), asking.names)
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
     shown = drawn or (
         _first_chart(asking, module, _charts_of(module, rows), rows, _WIDE)
@@ -125,6 +126,14 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
         len(inputs),
         getattr(module, "IS_REMARK", False),
     )
+
+
+def _first_of(rows: "pl.DataFrame", run: str) -> "pl.DataFrame":
+    """The rows, those of the run that the figure above them shows first: the first sentence is about that run."""
+    if not run or "run_id" not in rows.columns:
+        return rows
+    is_shown = rows["run_id"] == run
+    return rows.filter(is_shown).extend(rows.filter(~is_shown))
 
 
 def _why_nothing(asking: Asking, module: ModuleType, rows: "pl.DataFrame") -> str:
@@ -196,7 +205,8 @@ def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Ma
     if not svg:
         asking.too_large.add(asked)
         return _too_large(name)
-    return _Chart(svg, "")
+    runs = drawn.rows["run_id"].unique().to_list() if "run_id" in drawn.rows.columns else []
+    return _Chart(svg, "", run=runs[0] if len(runs) == 1 else "")
 
 
 def _too_large(name: str) -> _Chart:

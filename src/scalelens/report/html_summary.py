@@ -115,8 +115,11 @@ def _nothing(content: Content) -> str:
             if content.n_metrics
             else ""
         )
+        found = "no step times, power or traces"
+        if content.n_power:
+            found = f"no step times or traces, and {plural(content.n_power, 'power reading')} without a course in time"
         return (
-            f"The logs contain no step times, power or traces, so there is nothing {_else(content)}to conclude. "
+            f"The logs contain {found}, so there is nothing {_else(content)}to conclude. "
             f"{metrics}What each question would need is listed under Also checked."
         )
     return (

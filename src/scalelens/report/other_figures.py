@@ -91,7 +91,8 @@ _SHOWN_BY = (
     ("plot accuracy score_name=eval_accuracy -o accuracy.pdf", _EVALUATED.format("NOT IN ('resnet', 'bert')")),
     (
         'plot step_times runs="{run}" -o step_times.pdf',
-        _LARGEST_RUN.format(f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED}"),
+        f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED} "
+        "GROUP BY run_id HAVING count(*) > 1 ORDER BY count(*) DESC, run_id LIMIT 1",
     ),
     (
         "plot accuracy -o accuracy.pdf",
@@ -134,11 +135,17 @@ _SHOWN_BY = (
         ),
     ),
     ("plot energy -o energy.pdf", "SELECT '' FROM energy WHERE energy_j > 0 LIMIT 1"),
+    (
+        "plot collective_benchmarks -o collective_benchmarks.pdf",
+        "SELECT '' FROM collective_benchmarks WHERE busbw_bytes_per_s > 0 AND message_bytes > 0 LIMIT 1",
+    ),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
     (
         'plot collective_arrivals runs="{run}" -o collective_arrivals.pdf',  # of ranks without a device
-        "SELECT run_id FROM events WHERE category = 'user_annotation' AND regexp_matches(name, '^(gloo|mpi|ucc):') "
-        f"AND {_SELECTED} GROUP BY run_id HAVING count(DISTINCT rank) > 1 ORDER BY count(*) DESC, run_id LIMIT 1",
+        "SELECT run_id FROM events WHERE (collective IS NOT NULL "
+        "OR category = 'user_annotation' AND regexp_matches(name, '^(gloo|mpi|ucc):')) "
+        f"AND run_id NOT IN (SELECT run_id FROM events WHERE category = 'kernel') AND {_SELECTED} "
+        "GROUP BY run_id HAVING count(DISTINCT rank) > 1 ORDER BY count(*) DESC, run_id LIMIT 1",
     ),
     (
         'plot op_summary runs="{run}" -o op_summary.pdf',
@@ -147,6 +154,11 @@ _SHOWN_BY = (
         ),
     ),
     ("plot failures -o failures.pdf", "SELECT '' FROM failures() WHERE part = 'cause' AND failures > 0 LIMIT 1"),
+    (
+        'sql "SELECT device, scope, avg(power_w) AS mean_w, max(power_w) AS max_w FROM power '
+        'GROUP BY ALL ORDER BY ALL"',  # of readings without times, which have no course
+        "SELECT '' FROM power WHERE isfinite(power_w) HAVING count(*) > 0 AND count(ts) = 0",
+    ),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )

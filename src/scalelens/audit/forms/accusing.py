@@ -115,8 +115,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
         return False
-    if len(relation.operands) == 1 and _is_only_a_factor(relation, slipped, by_row):
-        return False  # two columns that only have a factor between them, or one for each base
+    if _is_only_a_factor(relation, slipped, by_row) or _is_coincidence(relation, slipped):
+        return False
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -124,7 +124,7 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
-    if (relation.fit.free or len(relation.operands) == 1) and len(
+    if (relation.fit.free or len(relation.operands) == 1 or "/" in relation.form) and len(
         {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
     ) < 2:
         return False  # any two columns that stay the same have a factor between them
@@ -173,9 +173,20 @@ def _has_unexplained(relation: Relation, place: int) -> bool:
 
 def _is_only_a_factor(relation: Relation, slipped: str, by_row: bool) -> bool:
     """Whether a factor of two may be meant, as between two rows that are alike, or a ratio has several bases."""
+    if len(relation.operands) != 1:
+        return False
     has_factor = relation.fit.free or relation.fit.factor[0] != relation.fit.factor[1]
     are_alike = not by_row and relation.form == "{c} = k × {0}"
     return (has_factor or are_alike) and (slipped.endswith("two") or _has_bases(relation))
+
+
+def _is_coincidence(relation: Relation, slipped: str) -> bool:
+    """Whether two columns only have the same numbers in most rows, or a sum has more digits than one of its parts."""
+    agreeing = [[each.numbers[k] for k in relation.fit.agreeing] for each in (relation.target, *relation.operands)]
+    if len(relation.operands) == 1 and not slipped:
+        return all(a and b and a.text == b.text for a, b in zip(*agreeing, strict=True))
+    decimals = [max((len(n.text.partition(".")[2]) for n in numbers if n), default=0) for numbers in agreeing]
+    return relation.form in _SUMS and relation.doubt > _SURE and decimals[0] > min(decimals[1:])
 
 
 def _has_bases(relation: Relation) -> bool:

@@ -93,7 +93,8 @@ def _of_one_unit(a: Series, b: Series, place: int) -> bool:
 
 
 def _distance(way: Interval, shown: Interval) -> float:
-    return abs(sum(way) - sum(shown)) / 2
+    apart = max(way[0] - shown[1], shown[0] - way[1])
+    return abs(sum(way) - sum(shown)) / 2 if apart > 0 else 0.0
 
 
 def _quotient(a: Interval, b: Interval, factor: float = 1.0, plus: float = 0.0) -> Interval:

@@ -1,6 +1,7 @@
 """Why a number may be right although the other places of a relation say otherwise."""
 
 import re
+from itertools import permutations
 
 from scalelens.audit.document import TextTable
 from scalelens.audit.forms.mending import right_of
@@ -9,6 +10,9 @@ from scalelens.audit.forms.series import Interval
 from scalelens.audit.printed import Number
 
 _OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
+_OF_ITS_OWN = re.compile(r"\d ?% of [A-Za-z]")  # "+6 % of expert parameters"
+_TOTALS = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
+_MEANS = re.compile(r"\b(?:avg|average|mean|median|price)\b", re.IGNORECASE)
 _LEAST_LABEL = 2
 _LEAST_PARTS = 3
 _ALIKE = 0.05
@@ -24,12 +28,16 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True
     if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
         return True  # a digit of nothing
-    if _mixes_statistics(relation) or _is_of_alike(relation):
+    if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):
+        return True
+    if by_row and place == len(table.cells) - 1 and _is_of_a_mean(table, relation, place):
         return True
     if "sum of {0} ... " in relation.form and not slipped and _is_among_its_parts(relation, place, printed):
         return True
     is_change = bool(_OF_A_BASE.search(relation.form)) or (relation.fit.free and printed.unit in ("x", "%"))
     of_one = len(relation.operands) == 1
+    if of_one and printed.row is not None and _OF_ITS_OWN.search(table.texts[printed.row][printed.cell or 0]):
+        return True
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
 
 
@@ -37,6 +45,26 @@ def _mixes_statistics(relation: Relation) -> bool:
     """Whether a percentile follows from another one and a ratio that may be one of means."""
     ordered = [each.is_order_statistic for each in (relation.target, *relation.operands)]
     return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
+
+
+def _is_another_change(numbers: list[Number]) -> bool:
+    """Whether a table of shares has its changes in points here and in per cent there: this row has the other kind."""
+    if len(numbers) != 3 or {each.unit for each in numbers} != {"%"}:
+        return False
+    for a, b, change in permutations(numbers):
+        if min(a.low, b.low) > 0 and change.text[0] in "+-\u2212":
+            low, high = 100 * a.low / b.high - 100, 100 * a.high / b.low - 100
+            differences = a.low - b.high, a.high - b.low
+            if any(x <= change.high and change.low <= y for x, y in ((low, high), differences)):
+                return True
+    return False
+
+
+def _is_of_a_mean(table: TextTable, relation: Relation, place: int) -> bool:
+    """Whether a row of totals has a price or another mean beside its sums, which need not be their quotient."""
+    label = table.texts[place][0].strip(" *")
+    series = (relation.target, *relation.operands)
+    return (not label or bool(_TOTALS.search(label))) and any(_MEANS.search(each.name) for each in series)
 
 
 def _is_of_alike(relation: Relation) -> bool:

@@ -18,6 +18,8 @@ _BEST_IN_BOLD = re.compile(
     r"\bbest\b[^.]{0,60}\b(?:bold|boldface)\b|\bbold\b[^.]{0,60}\b(?:best|highest|lowest|fastest)\b", re.IGNORECASE
 )
 
+_MOST_OF_ROW = 0.7  # a row in bold is the chosen one as a whole
+
 
 def find(document: Document) -> Iterator[Finding]:
     """Bold numbers that are neither the largest nor the smallest of their column."""
@@ -43,11 +45,19 @@ def _best_markers(table: TextTable) -> Iterator[Finding]:
         return  # the best of each row
     if len(in_row) * 2 > len(table.cells) and sum(map(partial(_leads_row, table), table.bold)) > 0.8 * len(table.bold):
         return
+    whole = {
+        row
+        for row, count in in_row.items()
+        if count >= _MOST_OF_ROW * sum(bool(text.strip()) for text in table.texts[row])
+    }
+    texts = [Counter(table.texts[row][column] for row, column in table.bold if row == each) for each in in_row]
+    if any(max(each.values()) > 1 for each in texts):
+        return  # the best of a row, reached several times
     kept, broken = 0, []
     for column in range(len(table.headings)):
         rows = table.rows_with(column)
         marked = [numbers[0] for row, numbers in rows if (row, column) in table.bold]
-        if len(marked) == 1 and len(rows) > 2:
+        if len(marked) == 1 and len(rows) > 2 and marked[0].row not in whole:
             best = value(marked[0])
             others = [value(numbers[0]) for _, numbers in rows]
             if any(other.low > best.high for other in others) and any(other.high < best.low for other in others):

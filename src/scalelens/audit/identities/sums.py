@@ -7,10 +7,12 @@ mean is not a sum: rates, shares, powers and ratios are not checked.
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import reduce
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, table_name, with_unit
@@ -20,6 +22,9 @@ _TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.
 _NO_SUM_WORDS = re.compile(r"\b(?:peak|max\w*|min\w*|mean|avg|average|median|largest|per)\b|\w/\w", re.IGNORECASE)
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
+_SLIPS = ("two digits are swapped", "it is off by a factor of ten")
+_LEAST_DIGITS = 4
+_OF_ITS_OWN_CLOCK = Decimal("0.005")  # a total may have been measured by itself
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -32,7 +37,13 @@ def find(document: Document) -> Iterator[Finding]:
             right_ones = len(sums) - len(wrong)
             for column in wrong:
                 total, right = sums[column]
-                if right_ones > len(wrong) or _one_digit_off(total, right):
+                addends = [number for cells in table.cells[:-1] if (number := cells[column])]
+                if (
+                    right_ones > len(wrong)
+                    or _one_digit_off(total, right)
+                    or _is_slipped(total, addends, right)
+                    or (right_ones and any(total.text == part.text for part in addends))
+                ):
                     yield _finding(table, column, total, right)
 
 
@@ -50,7 +61,26 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     largest = max(middle(value(number)) for number in exact[:-1])
     if middle(value(exact[-1])) < largest or (units == {base("%")[0]} and middle(value(exact[-1])) <= largest):
         return None  # a mean, or a share of all beside the share of each
-    return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
+    total, *parts = exact[-1], *exact[:-1]
+    right = reduce(Bounds.__add__, map(value, parts))
+    if "." in total.text and all("." not in part.text for part in parts):
+        room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
+        right = Bounds(right.low - room, right.high + room)
+    return total, right
+
+
+def _is_slipped(total: Number, parts: list[Number], right: Bounds) -> bool:
+    """Whether a slip in the total or in one part would make them agree; few digits are near to much."""
+    if len(re.sub(r"\D", "", total.text).strip("0")) < _LEAST_DIGITS or right.low <= 0:
+        return False
+    if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK:
+        return False
+    meant = [(total, right), *((part, value(total) - (right - value(part))) for part in parts)]
+    for number, bounds in meant:
+        size = base(number.unit)[1]
+        if bounds.low > 0 and slip(number.text, float(bounds.low / size), float(bounds.high / size)) in _SLIPS:
+            return True
+    return False
 
 
 def _one_digit_off(total: Number, right: Bounds) -> bool:

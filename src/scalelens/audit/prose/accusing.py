@@ -37,6 +37,7 @@ _NEARLY = 0.006  # a formula that gives nearly the number explains it: its opera
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
 _PERCENTILES = re.compile(r"\b[Pp]\d{1,2}\b|\bmedian\b|\bquantile\b")  # which follow from nothing but the values
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
+_AT = re.compile(r"\b(?:at|for|with) [\[(~]?$")  # before a setting
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
 _DIFFERS = re.compile(
@@ -187,7 +188,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
         if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
             return None
-        if found := _likeliest(target, given, tried):
+        if found := _likeliest(target, [each for each in given if _are_comparable(target, each)], tried):
             return found
     return None
 
@@ -203,6 +204,24 @@ def _by_one(expression: Expression) -> bool:
     """Whether a number is multiplied or divided by one: another number, not a formula ("mean of reading 1 = ...")."""
     plain = (each for each in expression.operands if not (any(each.dimension) or each.is_share))
     return expression.text in ("a × b", "a / b") and any(each.low == each.high == 1 for each in plain)
+
+
+def _are_comparable(target: Operand, expression: Expression) -> bool:
+    """Whether a ratio may be one of two values: not of a digit and a number with a point, nor of two settings."""
+    if "a / b" not in expression.text or len(expression.operands) != 2 or any(target.dimension):
+        return True
+    units = {each.number.unit for each in expression.operands}
+    if "1" in expression.text and "x" in units and len(units) > 1:
+        return False  # a change from a factor to something else
+    plain = [each for each in expression.operands if not (any(each.dimension) or each.number.unit)]
+    settings = [
+        each for each in plain if _AT.search(each.number.words.partition(each.number.text)[0]) and not each.cell
+    ]
+    if settings and len(plain) > 1:
+        return False
+    few = [each for each in plain if _digits(each) < 2 and "." not in each.number.text]
+    has_points = [each for each in plain if "." in each.number.text]
+    return not few or not (has_points or (len(few) > 1 and _digits(target) > 2))
 
 
 def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:

@@ -17,7 +17,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
-from scalelens.audit.quantities import exact
+from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
@@ -95,6 +95,7 @@ _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+AT = re.compile(r"\bat [-+\u2212~]?$")
 _SIGNS = re.compile(r"[\s(:=→>,–—-]*")
 _IS_DIFFERENCE = re.compile(rf"^by\b(?!.*\bfactor)|\b{_DISTANCE}\b")
 _FACTOR = re.compile(r"\bfactors?(?: of)? $")
@@ -103,11 +104,13 @@ _ANOTHER = re.compile(
 )
 _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectively|each|correlation|p-value|bounds?)\b")
 _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
-_UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
+_UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>|\[[-+−]?<\d+>(?:,| to|–|-) ?[-+−]?<\d+>\]")  # and intervals
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]|<\d+>k\b")  # units that are not read, and K
 _FRACTION = re.compile(r"(?<![\w./])(\d{1,6})/(\d{1,6})(?![\w./])")
-_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:(?:->|→) ?<\d+> ?)?:")  # versions, and what an item is about
+_COUNT = re.compile(r"(?<![\w.,])\d{1,6}(?![\d.,]*\d|\.\d| ?%)")
+_NEAR, _FEW = 60, 9  # characters; a small whole
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
 _LEAST_FAR = 3  # of one with words before it
@@ -164,6 +167,19 @@ def is_of_a_fraction(share: Number, text: str) -> bool:
     return any(not said.apart(each) or not said.apart(exact(100) - each) for each in shares)
 
 
+def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:
+    """Whether brackets after two counts may give the share of the last one: "from 75 → 37 (0.14 %)"."""
+    whole = not (a.unit or b.unit or "." in a.text + b.text)
+    return whole and c.unit == "%" and c.high < 1 and not _MORE.search(words)
+
+
+def is_of_counts(share: Number) -> bool:
+    """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)"."""
+    before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
+    counts = sorted({int(each) for each in _COUNT.findall(before)} - {0})
+    return any(not value(share).apart(exact(a) / exact(b)) for a, b in combinations(counts, 2) if b > _FEW)
+
+
 def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
     """The changes that the words of a sentence bind to two values."""
     for pattern in _PAIRS:
@@ -178,6 +194,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 if _significant(c) >= _LEAST_FAR and _is_said(c, found["tail"]) and not _OTHER.search(found[0]):
                     yield Change(numbers[int(pair["a"])], numbers[int(pair["b"])], c)
             for found in (*after, *before):
+                if found in before and AT.search(marked[: found.start("c") - 1]):
+                    continue  # "at -75 % the gap widens (63.6 vs 49.4)"
                 c = numbers[int(found["c"])]
                 words = found.groupdict()
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
@@ -195,6 +213,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
                 if (_is_said(c, said) or _IS_DIFFERENCE.search(said)) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
+                    if is_share_of_all(a, b, c, found[0]):
+                        continue
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
                     yield Change(
@@ -250,7 +270,7 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     if c.unit == "%" and not unit:
         whole = a.bounds + b.bounds  # "3200 FN and only 176 TP (5.2 % recall)": one part of both
         ways += [a.bounds / whole, b.bounds / whole]
-    if not ways or any(not wide_of(c).apart(way) for way in ways) or _from_others(change, others):
+    if not ways or any(not wide_of(c).apart(way) for way in ways) or from_others(change, others):
         return None
     found = slip_of(change, ways) or _short_slip(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
@@ -312,7 +332,7 @@ def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> lis
     return []
 
 
-def _from_others(change: Change, others: list[Number]) -> bool:
+def from_others(change: Change, others: list[Number]) -> bool:
     """Whether two other numbers of the sentence give the change."""
     wide = wide_of(change.c)
     usable = [each for each in others if each is not change.c and each.low > 0]
@@ -348,7 +368,7 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
     if len(re.sub(r"\D", "", shown)) < _LEAST_DIGITS:
         return ""  # one digit is near to much
     for way in ways:
-        if way.low > 0 and (words := _slip(shown, way, size)):
+        if way.low > 0 and (words := _slip(shown, way, size)) and not (c.unit == "%" and words.endswith("a thousand")):
             return words
     said, unit = size_of(c), a.unit or b.unit
     for own, other in ((a, b), (b, a)):
@@ -381,6 +401,6 @@ def _slip(text: str, right: Bounds, size: object) -> str:
 
 
 def are_sizes(a: Number, b: Number) -> bool:
-    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
-    whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
+    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)", 16 KB and 64 KB."""
+    whole = [int(each.text) if each.text.isdigit() and base(each.unit)[0] in ("", "B") else 0 for each in (a, b)]
     return all(each > 1 and each & (each - 1) == 0 for each in whole)

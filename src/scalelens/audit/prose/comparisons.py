@@ -12,7 +12,17 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import MYRIADS, Change, slip_of, ways_of
+from scalelens.audit.prose.bound import (
+    AT,
+    MYRIADS,
+    Change,
+    are_sizes,
+    from_others,
+    is_of_counts,
+    is_share_of_all,
+    slip_of,
+    ways_of,
+)
 from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
@@ -114,6 +124,8 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             after = next((found for each in _AFTER if (found := each.match(marked, pair.end()))), None)
             before = next((found for each in _BEFORE if (found := each.search(marked[: pair.start()]))), None)
             found = after or before or _signed_before(sentence, pair.start())
+            if not after and before and AT.search(marked[: before.start("c") - 1]):
+                continue
             if not found or _OTHER_QUANTITY.search(found[0]) or _SECOND.search(marked[: found.start("c") - 1]):
                 continue
             if not _is_said(found, sentence.numbers[int(found["c"])]):
@@ -121,16 +133,12 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
             if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
                 continue
-            if _are_sizes(a, b, c):
+            if (c.unit == "x" and are_sizes(a, b)) or is_share_of_all(a, b, c, found[0]):
+                continue
+            if from_others(Change(a, b, c), list(sentence.numbers)):
                 continue
             if (finding := _of_change(a, b, c)) and _is_slip(a, b, c):
                 yield finding
-
-
-def _are_sizes(a: Number, b: Number, c: Number) -> bool:
-    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
-    whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
-    return c.unit == "x" and all(each > 1 and each & (each - 1) == 0 for each in whole)
 
 
 def _is_slip(a: Number, b: Number, c: Number) -> bool:
@@ -237,7 +245,7 @@ def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:
     said = value(c)
     room = said.high - said.low
     wide = Bounds(said.low - room, said.high + room)
-    if not all(wide.apart(each) for each in (share, exact(1) - share)):
+    if not all(wide.apart(each) for each in (share, exact(1) - share)) or is_of_counts(c):
         return None
     return Finding(
         "inconsistent",

@@ -33,6 +33,8 @@ def find(document: Document) -> Iterator[Finding]:
     for words, a, b in _alike(places):
         if min(times[a.plain], times[b.plain]) > 1 or {id(a.number), id(b.number)} & seen:
             continue
+        if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
+            continue
         if likeness.is_one(words, a, b, partial(_follows, document, a, b)):
             seen |= {id(a.number), id(b.number)}
             once, other = sorted((a, b), key=lambda each: (times[each.plain], -each.number.line))
@@ -44,7 +46,11 @@ def _alike(places: list[Place]) -> Iterator[tuple[str, Place, Place]]:
     groups: dict[tuple[str, ...], list[Place]] = defaultdict(list)
     for place in places:
         digits, shape = place.digits, place.shape
-        if place.significant < _LEAST_DIGITS or place.number.low <= 0 or not _PLAIN.fullmatch(place.number.text):
+        if (
+            place.significant < _LEAST_DIGITS
+            or place.number.low <= 0
+            or not _PLAIN.fullmatch(place.number.text.lstrip("+"))
+        ):
             continue
         groups[POINT, digits.strip("0")].append(place)
         groups[SWAPPED, "".join(sorted(digits)), shape].append(place)
@@ -74,10 +80,13 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         whole = "." not in a.number.text + b.number.text
         same = whole or a.digits.lstrip("0") == b.digits.lstrip("0")
         is_sure = (has_units or min(a.significant, b.significant) >= _LONG) and not _are_scaled(a, b)
-        return same and is_sure and abs(larger / smaller - 10) < 1e-6 and not (whole and _are_sizes(a, b))
+        has_whole = "." not in a.number.text or "." not in b.number.text
+        return same and is_sure and abs(larger / smaller - 10) < 1e-6 and not (has_whole and _are_sizes(a, b))
     if a.digits == b.digits or (few and (not has_units or not _is_far(a, b, larger / smaller))):
         return False
     if words == DIGIT:
+        if a.digits[:-1] == b.digits[:-1] and abs(int(a.digits[-1]) - int(b.digits[-1])) == 1:
+            return False  # the next job, the next point of a grid
         counts = few and not a.number.unit and "." not in a.number.text
         return not counts and not any(
             x.table is None and y.table is not None and has_another(x, y) for x, y in ((a, b), (b, a))

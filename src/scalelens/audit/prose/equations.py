@@ -59,10 +59,12 @@ _OF_ITEMS = re.compile(
 )
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _EXPLAINED = re.compile(
-    r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)"
+    r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?<!\d )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)"
     r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
+_COMPARED = re.compile(r"^\W*(?:vs\.?|versus|than|against|instead of|was|from|not)\s", re.IGNORECASE)
+_SLASHED = re.compile(r"[\d.]+ ?/ ?[\d.]+ ?/ ?[\d.]+ *$")  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
@@ -75,7 +77,7 @@ _OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "whi
 _LONGEST = 2000  # characters
 _LEAST_DIGITS, _MANY_DIGITS = 2, 3
 _IN_DIGITS = ("two digits are swapped", "one digit differs")
-_OFTEN = ("two", "60", "3,600")  # factors that a text may leave out
+_OFTEN = ("two", "60", "3,600", "a thousand", "a million")  # factors that a text may leave out
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _SHOWN = 60
 _CHANNELS = (3, 4)
@@ -112,7 +114,7 @@ def _in_brackets(document: Document) -> Iterator[Finding]:
         if "(" not in line or len(line) > _LONGEST or _EUROPEAN.search(line) or _QUOTED.search(line):
             continue
         for match in _EXPLAINED.finditer(line):
-            if _is_a_list(match["e"], line[: match.start("e")]):
+            if _COMPARED.match(match["e"]) or _is_a_list(match["e"], line[: match.start("e")]):
                 continue
             equation = f"{match['e']} = {match['t']}"
             equation = _MARKUP.sub(lambda found: " " * len(found[0]), _SIGN_OF_MONEY.sub(" ", equation))
@@ -142,7 +144,7 @@ def _of_sides(
     start = hedge.end() if hedge else sign.end()
     cut = _END.search(line, start, end)
     right_text = _EACH.sub(lambda found: " " * len(found[0]), line[start : cut.start() if cut else end])
-    if _FUNCTION.search(left_text + "=" + right_text):
+    if _FUNCTION.search(left_text + "=" + right_text) or _SLASHED.search(left_text):
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
         return None

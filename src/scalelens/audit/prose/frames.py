@@ -13,7 +13,7 @@ from decimal import Decimal
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import MYRIADS, are_sizes, size_of, ways_of, wide_of
+from scalelens.audit.prose.bound import MYRIADS, are_sizes, is_of_counts, is_share_of_all, size_of, ways_of, wide_of
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -71,6 +71,8 @@ def _of_changes(sentence: Sentence) -> Iterator[Finding]:
             words = found.groupdict()
             a, b, c = (sentence.numbers[int(words.get(name) or words[f"{name}2"])] for name in "abc")
             if id(c) in seen or not _are_values(a, b) or c.hedge == "bound" or c.low <= 0 <= c.high:
+                continue
+            if is_share_of_all(a, b, c, found[0]):
                 continue
             ways = _ways(a, b, c, is_gap=pattern is _GAP)
             if not ways or any(not _room(c).apart(way) for way in ways) or _is_of_others(sentence, (a, b, c)):
@@ -145,7 +147,7 @@ def _of_shares(sentence: Sentence) -> Iterator[Finding]:
         unit = next(iter(units), "")
         first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
         share, room = first / second, wide_of(c)
-        if room.apart(share) and room.apart(exact(1) - share):
+        if room.apart(share) and room.apart(exact(1) - share) and not is_of_counts(c):
             yield Finding(
                 "inconsistent",
                 (c, a, b),

@@ -38,15 +38,30 @@ class _Headed:
 def find(document: Document) -> Iterator[Finding]:
     """Numbers that are not those of the row that the others of their sentence name."""
     tables = [_headed(table) for table in document.tables if 1 < len(table.cells) <= _MOST_ROWS]
-    for sentence in document.sentences:
-        if not _LEAST_NAMED <= len(sentence.numbers) <= _MOST_NUMBERS:
+    seen: set[int] = set()
+    for sentences in _groups(document.sentences) if tables else ():
+        numbers = [number for sentence in sentences for number in sentence.numbers]
+        if not _LEAST_NAMED <= len(numbers) <= _MOST_NUMBERS:
             continue
-        before = [_before(sentence, place) for place in range(len(sentence.numbers))]
+        before = [_before(sentence, place) for sentence in sentences for place in range(len(sentence.numbers))]
         for each in tables:
-            if found := _in_table(sentence, before, each):
-                number, cell = found
-                yield finding_of(number, cell, each.table, "the other numbers are those of this row")
+            found = _in_table(numbers, before, each)
+            if found and id(found[0]) not in seen:
+                seen.add(id(found[0]))
+                yield finding_of(*found, each.table, "the other numbers are those of this row")
                 break
+
+
+def _groups(sentences: tuple[Sentence, ...]) -> Iterator[list[Sentence]]:
+    """Each sentence; then those of a line, or of the lines of a list, together."""
+    yield from ([sentence] for sentence in sentences)
+    group: list[Sentence] = []
+    for sentence in sentences:
+        if group and not group[-1].line <= sentence.line <= group[-1].line + 1:
+            yield group
+            group = []
+        group.append(sentence)
+    yield group
 
 
 def _headed(table: TextTable) -> _Headed:
@@ -63,27 +78,26 @@ def _before(sentence: Sentence, place: int) -> frozenset[str]:
     return with_characters(" ".join(_CLAUSE.split(text.rstrip(" (=:~"))[-1].split()[-_WORDS_BEFORE:]))
 
 
-def _in_table(sentence: Sentence, before: list[frozenset[str]], headed: _Headed) -> tuple[Number, Number] | None:
+def _in_table(numbers: list[Number], before: list[frozenset[str]], headed: _Headed) -> tuple[Number, Number] | None:
     columns = {place: column for place, words in enumerate(before) if (column := _column(words, headed)) is not None}
     if len(columns) < _LEAST_NAMED or len(set(columns.values())) < len(columns):
         return None
     rows = headed.table.cells
     shared = [
-        [p for p, k in columns.items() if (cell := row[k]) and _digits(cell) == _digits(sentence.numbers[p])]
-        for row in rows
+        [p for p, k in columns.items() if (cell := row[k]) and _digits(cell) == _digits(numbers[p])] for row in rows
     ]
     most = max(map(len, shared))
     if not most or sum(len(each) == most for each in shared) > 1:
         return None
     row = next(k for k, each in enumerate(shared) if len(each) == most)
-    sure = _sure([sentence.numbers[place] for place in shared[row]])
-    rest = [(sentence.numbers[p], cell) for p, k in columns.items() if p not in shared[row] and (cell := rows[row][k])]
+    sure = _sure([numbers[place] for place in shared[row]])
+    rest = [(numbers[p], cell) for p, k in columns.items() if p not in shared[row] and (cell := rows[row][k])]
     if not sure or len(rest) != 1 or not _are_alike(*rest[0]):
         return None
     number, cell = rest[0]
     if sure == 1 and not _is_slipped(number, cell):
         return None
-    if any(_is_same(each, cell) for each in sentence.numbers):
+    if any(_is_same(each, cell) for each in numbers if each is not number):
         return None
     return None if any(each and _is_same(number, each) for each in rows[row]) else rest[0]
 

@@ -58,7 +58,7 @@ def find(document: Document) -> Iterator[Finding]:
             if number.hedge or number.low <= 0 or len(_digits(number).strip("0")) < _LEAST_DIGITS - 1:
                 continue
             cell = _cell_of(sentence, place, text, rows)
-            if cell is None:
+            if cell is None or document.is_of_a_log(number):
                 continue
             words = _why(number, *cell, is_new=counts[number.text.replace(",", "")] == 1)
             if words and not is_of_another(cell[1], sentence, place) and not is_given(document, index, number):

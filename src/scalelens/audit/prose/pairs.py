@@ -13,7 +13,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import ROUGH
+from scalelens.audit.prose.bound import ROUGH, are_sizes
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -72,7 +72,7 @@ def _values(sentence: Sentence) -> Iterator[tuple[int, int]]:
 
 def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
     first, second = sentence.numbers[a], sentence.numbers[b]
-    if first.hedge or second.hedge or min(first.low, second.low) <= 0:
+    if first.hedge or second.hedge or min(first.low, second.low) <= 0 or are_sizes(first, second):
         return None
     said = [k for k, number in enumerate(sentence.numbers) if number.unit in ("x", "%") and not number.hedge]
     ways = {k: _ways(value(first), value(second), sentence.numbers[k].unit) for k in said}

@@ -11,6 +11,7 @@ from scalelens.audit.prose.frames import WHOLE
 from scalelens.audit.tokens import in_order, with_characters
 
 _CODE = re.compile(r"`|\.\.=?(?=\d)|(?<=\d)[–~～](?=\d)")  # numbers in code and in ranges are repeated, too
+_RANGE = re.compile(r"[–~～]|\.\.=?")
 _CLAUSE = re.compile(r"[;:；。](?=\s)")
 _AFTER = re.compile(r"[;:。](?=\s)|[()]")
 _PLAIN = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -72,7 +73,11 @@ def _of_sentences(document: Document) -> Iterator[Place]:
         found = numerals(text)
         if not 0 < len(found) <= _MOST_NUMBERS:
             continue
-        numbers = [_number(document, sentence, each.start, each.text, each.unit, each.hedge) for each in found]
+        units = _units_of_ranges([(each.start, each.end, each.unit) for each in found], sentence.text)
+        numbers = [
+            _number(document, sentence, each.start, each.text, unit, each.hedge)
+            for each, unit in zip(found, units, strict=True)
+        ]
         wide, printed = with_characters(sentence.text), frozenset(_PLAIN.findall(sentence.text))
         for place, each in enumerate(found):
             rest = text[each.end :]
@@ -87,6 +92,15 @@ def _of_sentences(document: Document) -> Iterator[Place]:
             )
             is_part = WHOLE.match(rest) is not None
             yield _place(numbers, place, index, (index, None), (sentence.form, printed), (near, wide), around, is_part)
+
+
+def _units_of_ranges(found: list[tuple[int, int, str]], text: str) -> list[str]:
+    """The unit of each number; the first one of a range, "129–131 MHz", has that of the other."""
+    following = [*found[1:], (0, 0, "")]
+    return [
+        unit or (after if _RANGE.fullmatch(text[end:start]) else "")
+        for (_, end, unit), (start, _, after) in zip(found, following, strict=True)
+    ]
 
 
 def _clause_before(text: str) -> str:

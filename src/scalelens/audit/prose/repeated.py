@@ -28,6 +28,7 @@ _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|b
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
+_QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 _FAR_LINES = 30
@@ -66,21 +67,38 @@ def find(document: Document) -> Iterator[Finding]:
     if not tables:
         return
     for index, sentence in enumerate(document.sentences):
-        if len(sentence.numbers) > _MOST_NUMBERS:
+        if len(sentence.numbers) > _MOST_NUMBERS or _QUOTED.search(sentence.text):
             continue
         words = tokens(sentence.text)
         topics = words | tokens(_heading_before(document, sentence.line))
         for place, number in enumerate(sentence.numbers):
             if number.hedge == "bound" or number.low <= 0 or _significant(number.text) < _LEAST_DIGITS - 1:
                 continue
-            if number.unit == "s" and _DEVICES.match(sentence.text, sentence.positions[place][0]):
+            start, end = sentence.positions[place]
+            if sentence.text[end : end + 1].isascii() and sentence.text[end : end + 1].isalpha():
+                continue  # "2048N"
+            if number.unit == "s" and _DEVICES.match(sentence.text, start):
                 continue
-            found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
+            near = words, topics
+            if ";" in sentence.text:
+                near = tokens(_item_of(sentence, place)), tokens(_item_of(sentence, place)) | topics - words
+            found = [each for table, own in tables if (each := _cell_of(table, own, sentence, near, place))]
+            if found and document.is_of_a_log(number):
+                continue
             if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
                     yield finding_of(number, cell, table, words_of)
                     break
+
+
+def _item_of(sentence: Sentence, place: int) -> str:
+    """The words of one item of "name 5,761; name 5,544", after those that stand before the first number."""
+    start = sentence.positions[place][0]
+    head = sentence.text[: sentence.positions[0][0]]
+    begin = sentence.text.rfind(";", 0, start) + 1
+    end = sentence.text.find(";", start)
+    return f"{head} {sentence.text[begin : end if end > 0 else None]}"
 
 
 def _heading_before(document: Document, line: int) -> str:

@@ -24,6 +24,7 @@ _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
 _RANKS = re.compile(
     r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
 )
+_ADDRESS = re.compile(r"(?:://\S*|\b(?:localhost|port)\W{0,2})$", re.IGNORECASE)
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _STOP = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by",
@@ -56,6 +57,8 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         words = set(_WORD.findall(sentence.text.lower().replace("_", " ")))
         for place, number in enumerate(sentence.numbers):
+            if _ADDRESS.search(sentence.text[: sentence.positions[place][0]]):
+                continue
             if number.hedge or number.low <= 0 or len(_digits(number.text).strip("0")) < _LEAST_DIGITS:
                 continue
             times = texts[_digits(number.text)]

@@ -147,7 +147,8 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             and not (totals[0].hedge or many.hedge or parts.hedge)
             and many.low <= totals[0].high  # a larger one is a name: "EPYC 7763"
         )
-        wrong = sure and not totals[0].low <= right <= totals[0].high
+        is_said = re.search(rf"(?<![\d.,]){int(right)}(?![\d.])", document.sentences[index].text) is not None
+        wrong = sure and not is_said and not totals[0].low <= right <= totals[0].high
         if wrong and _has_slip(totals[0], [many, parts]):
             yield _finding(totals[0], [many, parts], "total = number × parts of each")
 

@@ -93,13 +93,15 @@ of_one_model AS (
     FROM candidates
     QUALIFY count(DISTINCT devices) OVER (PARTITION BY held, held_of_model, study, what_is_equal) >= 2),
 left_over AS (FROM configurations WHERE run_ids NOT IN (SELECT run_ids FROM of_one_model)),
--- Each size has a model of its own, and the larger the size the larger the model.
+-- Each size has a model of its own, and the larger the size the larger the model: by the fourth root of the sizes at
+-- least, as models of nearly the same size on ever more devices are other models, not one that grows.
 growing AS (
     SELECT held, study, global_batch_size FROM left_over GROUP BY held, study, global_batch_size
     HAVING count(DISTINCT devices) >= 2 AND count(parameters) = count(*)
         AND count(DISTINCT parameters) = count(DISTINCT devices)
         AND count(DISTINCT (devices, parameters)) = count(DISTINCT devices)
-        AND list(parameters ORDER BY devices, parameters) = list(parameters ORDER BY parameters)),
+        AND list(parameters ORDER BY devices, parameters) = list(parameters ORDER BY parameters)
+        AND max(parameters) / min(parameters) >= (max(devices) / min(devices)) ** 0.25),
 members AS (
     SELECT concat_ws(' · ', model, nullif(settings, '')) AS name, * REPLACE (
         CASE WHEN has_model THEN scaling ELSE 'throughput' END AS scaling)

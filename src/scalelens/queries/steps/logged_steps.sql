@@ -1,11 +1,11 @@
 -- Time of each step of the selected runs, as in step_times, with its position if the step alone determines it.
 --
 -- Answers: What did the log report for each step, gathered over its ranks?
---   Runs of runs_in_order and of runs_of_single_records are read as they are; the records of the others are gathered.
+--   Runs of runs_in_order are read as they are; the others are those of gathered_steps.
 --
--- Helper: used by selected_steps, epochs_logged and steady_state
+-- Helper: used by epochs_logged and steady_state
 --
--- Sources: steps, step_times, runs_in_order, runs_of_single_records, runs
+-- Sources: steps, runs_in_order, gathered_steps
 --
 -- Parameters: runs
 --   of_epochs := false    true: only records that name their epoch
@@ -28,20 +28,11 @@
 --   ts                   TIMESTAMP         time of the record
 --   is_in_order          BOOLEAN           whether the record was read as one of a run of runs_in_order
 --   position_in_run      BIGINT            position of the record among those of the run, from 1; NULL where it was not
-WITH
-ordered AS MATERIALIZED (FROM runs_in_order(runs := runs)),
-alone AS MATERIALIZED (FROM runs_of_single_records(runs := runs) EXCEPT SELECT run_id FROM ordered),
-as_they_are AS NOT MATERIALIZED (
-    SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
-        if(tflops_per_device >= 0, tflops_per_device, NULL)::DOUBLE AS tflops_per_device, skipped_steps,
-        implausible LIKE '%step_s%' AS is_implausible, ts
-    FROM main.steps WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL))
-SELECT * EXCLUDE (first_step, apart), true AS is_in_order, (step - first_step) // apart + 1 AS position_in_run
-FROM as_they_are JOIN ordered USING (run_id)
+SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
+    if(tflops_per_device >= 0, tflops_per_device, NULL)::DOUBLE AS tflops_per_device, skipped_steps,
+    implausible LIKE '%step_s%' AS is_implausible, ts, true AS is_in_order, (step - first_step) // apart + 1 AS position_in_run
+-- `main`: a query that calls this one may have a WITH part called steps.
+FROM main.steps JOIN runs_in_order(runs := runs) USING (run_id)
+WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL)
 UNION ALL BY NAME
-SELECT * REPLACE (step_s IS NOT NULL AND coalesce(is_implausible, false) AS is_implausible), false AS is_in_order
-FROM as_they_are JOIN alone USING (run_id)
-UNION ALL BY NAME
-SELECT * EXCLUDE (ranks), false AS is_in_order
-FROM _step_times_of(of_epochs := of_epochs,
-    runs := 'run_id NOT IN (SELECT run_id FROM ordered UNION ALL FROM alone)' || and_selected(runs))
+SELECT *, false AS is_in_order FROM gathered_steps(runs := runs, of_epochs := of_epochs)

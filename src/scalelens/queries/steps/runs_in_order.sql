@@ -6,7 +6,7 @@
 --   records.  A run whose records come in another order is not included, and is read like all others: the answers are
 --   the same.
 --
--- Helper: used by selected_steps and logged_steps
+-- Helper: used by selected_steps, logged_steps and gathered_steps
 --
 -- Pays from: 10000 steps of runs without
 --   phase = 'warmup' OR phase = 'train' AND (value_kind IS DISTINCT FROM 'instant' OR averaged_steps <> 1)

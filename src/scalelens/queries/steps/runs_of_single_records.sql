@@ -4,7 +4,7 @@
 --   Records are alike by the keys of step_times, which would give those of such a run as they are, and takes several
 --   times as long.  Whether runs are in order (runs_in_order) is another question.
 --
--- Helper: used by logged_steps
+-- Helper: used by gathered_steps
 --
 -- Pays from: 10000 steps
 --

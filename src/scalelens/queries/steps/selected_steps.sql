@@ -22,7 +22,7 @@
 --
 -- Partition: run_id, unordered
 --
--- Sources: logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
+-- Sources: steps, runs_in_order, gathered_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -44,34 +44,23 @@
 --   position_in_run      BIGINT            position of the record among those of the run, from 1, in order
 --   excluded_by          VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
-logged AS NOT MATERIALIZED (
-    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs) WHERE isfinite(step_s)
-    UNION ALL BY NAME
-    SELECT *, true AS is_logged_warmup, false AS is_in_order FROM logged_warmup(runs := runs)),
-megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
-moments AS MATERIALIZED (
-    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, phase, step AS happened
-    FROM phases WHERE phase IN ('evaluation', 'checkpoint')),
-stated AS NOT MATERIALIZED (
-    SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
-        averaged_steps AS stated_steps, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
-        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
-        coalesce(samples, global_batch_size) AS samples,
-        coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        tflops_per_device, skipped_steps, is_implausible, ts, is_logged_warmup, is_in_order, position_in_run,
-        ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons))
-            AND run_id IN (SELECT run_id FROM moments) AS may_hold_more
-    FROM logged AS t JOIN runs USING (run_id)),
 -- Sorted once.  What follows is counted as the records come: without an order and a partition nothing is sorted again.
 in_turn AS (
     SELECT *, row_number() OVER () AS nth,
         run_id IS DISTINCT FROM lag(run_id) OVER () AS begins_run,
         begins_run OR attempt <> lag(attempt) OVER () AS begins_attempt,
+        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         count(*) FILTER (WHERE NOT is_smoothed AND NOT is_logged_warmup) OVER (ROWS UNBOUNDED PRECEDING) AS nth_step,
         count(*) FILTER (WHERE is_smoothed AND NOT is_logged_warmup) OVER (ROWS UNBOUNDED PRECEDING) AS nth_smoothed
-    FROM (FROM stated WHERE NOT is_in_order ORDER BY run_id, attempt, epoch, step, file_id, line)),
+    FROM (
+        SELECT * REPLACE (coalesce(attempt, 0) AS attempt)
+        FROM (
+            SELECT *, false AS is_logged_warmup FROM gathered_steps(runs := runs) WHERE isfinite(step_s)
+            UNION ALL BY NAME
+            SELECT *, true AS is_logged_warmup FROM logged_warmup(runs := runs))
+        ORDER BY run_id, coalesce(attempt, 0), epoch, step, file_id, line)),
 sorted AS MATERIALIZED (
-    SELECT * EXCLUDE (position_in_run, nth, begins_run, begins_attempt, nth_step, nth_smoothed),
+    SELECT * EXCLUDE (nth, begins_run, begins_attempt, nth_step, nth_smoothed),
         nth - max(nth - 1) FILTER (WHERE begins_run) OVER (ROWS UNBOUNDED PRECEDING) AS position_in_run,
         if(is_smoothed,
             nth_smoothed - max(nth_smoothed - if(is_smoothed AND NOT is_logged_warmup, 1, 0)) FILTER (WHERE begins_attempt)
@@ -84,15 +73,31 @@ n_named AS (SELECT run_id, attempt, is_smoothed, count(*) AS n_named FROM sorted
 of_runs AS (
     SELECT run_id, bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) AS run_has_steps,
         bool_or(value_kind = 'run_median') AS run_has_median,
-        min({shorter: -stated_steps, file_id: file_id, line: line})
+        min({shorter: -averaged_steps, file_id: file_id, line: line})
             FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) AS longest_mean,
-        min({shorter: -stated_steps, file_id: file_id, line: line})
+        min({shorter: -averaged_steps, file_id: file_id, line: line})
             FILTER (WHERE value_kind = 'run_median' AND step IS NULL) AS longest_median
     FROM sorted GROUP BY run_id),
 ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
+megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
+moments AS MATERIALIZED (
+    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, phase, step AS happened
+    FROM phases WHERE phase IN ('evaluation', 'checkpoint')),
 records AS NOT MATERIALIZED (
-    SELECT *, position_in_run AS position_after_named FROM stated WHERE is_in_order
-    UNION ALL BY NAME FROM sorted),
+    SELECT t.run_id, file_id, line, attempt, epoch, step, step_s, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
+        is_smoothed, coalesce(samples, global_batch_size) AS samples,
+        coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
+        tflops_per_device, skipped_steps, is_implausible, ts, is_logged_warmup, position_in_run, position_after_named,
+        ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons))
+            AND run_id IN (SELECT run_id FROM moments) AS may_hold_more
+    FROM (
+        SELECT run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s, averaged_steps, value_kind,
+            false AS is_smoothed, samples, tokens,
+            if(tflops_per_device >= 0, tflops_per_device, NULL)::DOUBLE AS tflops_per_device, skipped_steps,
+            implausible LIKE '%step_s%' AS is_implausible, ts, false AS is_logged_warmup,
+            (step - first_step) // apart + 1 AS position_in_run, position_in_run AS position_after_named
+        FROM main.steps JOIN runs_in_order(runs := runs) USING (run_id) WHERE phase = 'train'
+        UNION ALL BY NAME FROM sorted) AS t JOIN runs USING (run_id)),
 -- What happens after step e is timed with step e + 1, so it lies within the interval of a record if e is between
 -- step - averaged_steps and step - 1.  Where that is several steps, it is the latest one.
 held AS (
@@ -102,25 +107,21 @@ held AS (
     FROM (
         SELECT DISTINCT run_id, attempt, step, averaged_steps, phase
         FROM sorted JOIN (SELECT DISTINCT run_id, phase FROM moments) USING (run_id)
-        WHERE may_hold_more AND averaged_steps > 1) AS r
+        WHERE ts IS NULL AND averaged_steps > 1) AS r
     ASOF JOIN moments AS m ON r.run_id = m.run_id AND r.attempt = m.attempt AND r.phase = m.phase AND m.happened < r.step
     WHERE happened >= step - averaged_steps),
 holding AS (
     SELECT run_id, attempt, step, averaged_steps, bool_or(phase = 'evaluation') AS holds_evaluation,
         bool_or(phase = 'checkpoint') AS holds_checkpoint
     FROM held GROUP BY ALL),
-with_more AS (
-    FROM records WHERE may_hold_more IS NOT TRUE
-    UNION ALL BY NAME
-    FROM (FROM records WHERE may_hold_more) LEFT JOIN holding USING (run_id, attempt, step, averaged_steps)),
 judged AS (
     SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
             CASE WHEN coalesce(n_named, 0) + position_after_named <= warmup AND value_kind NOT IN ('run_mean', 'run_median')
                 AND NOT (value_kind = 'epoch_mean' AND trim(epochs::VARCHAR) <> '') THEN 'warmup' END,
             CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
             CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
-            CASE WHEN holds_evaluation THEN 'evaluation' END,
-            CASE WHEN holds_checkpoint THEN 'checkpoint' END,
+            CASE WHEN may_hold_more AND holds_evaluation THEN 'evaluation' END,
+            CASE WHEN may_hold_more AND holds_checkpoint THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
             CASE WHEN is_implausible THEN 'implausible' END,
             CASE WHEN step IS NULL AND (
@@ -130,7 +131,8 @@ judged AS (
                 OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END,
             CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
-    FROM with_more AS r LEFT JOIN of_runs USING (run_id) LEFT JOIN n_named USING (run_id, attempt, is_smoothed)
+    FROM records AS r LEFT JOIN of_runs USING (run_id) LEFT JOIN n_named USING (run_id, attempt, is_smoothed)
+    LEFT JOIN holding USING (run_id, attempt, step, averaged_steps)
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, position_in_run,

@@ -20,7 +20,9 @@ FEWEST_TIMES = 5  # step times that a distribution needs to say more than they d
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
     most = rows["n_steps"].max()
-    return CHARTS if most is None or most >= FEWEST_TIMES else ("step_times", *CHARTS)  # type: ignore[operator]
+    if most is None or most >= FEWEST_TIMES:  # type: ignore[operator]
+        return CHARTS
+    return ("step_times", *(chart for chart in CHARTS if chart not in ("step_times", "batch_cdf")))
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:

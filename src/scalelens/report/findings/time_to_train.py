@@ -31,8 +31,10 @@ def _text_of(rows: "pl.DataFrame") -> str:
     time = f"{amount(times[0])} min" if times else "no run with a time reached its target"
     if len(times) > 1:
         time = f"{amount(times[0])} to {amount(times[-1])} min, the median {amount(median(times))} min"
-    devices = f"on {plural(first['devices'], 'device')}" if first["devices"] else "devices unknown"
-    where = f"{devices} of {first['system']}" if first["system"] else devices
+    devices, system = first["devices"], first["system"]
+    size = plural(devices, "device") if devices else ""
+    place = " of ".join(filter(None, [size, system]))
+    where = ", ".join([*([f"on {place}"] if place else []), *([] if devices else ["number of devices unknown"])])
     return f"{first['model'] or 'unknown model'}: {time}, {where}."
 
 
