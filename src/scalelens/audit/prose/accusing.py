@@ -188,7 +188,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
         if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
             return None
-        if found := _likeliest(target, [each for each in given if _are_comparable(target, each)], tried):
+        if (found := _likeliest(target, given, tried)) and _are_comparable(target, found[0]):
             return found
     return None
 
