@@ -31,7 +31,7 @@ SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
        min_by(text, (f.path, line)) AS text
 FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
 _METRICS_SQL = "SELECT count(DISTINCT name) FROM metrics"
-_POWER_SQL = "SELECT count(*) FROM power"
+_POWER_SQL = "SELECT CASE WHEN count(ts) = 0 THEN count(*) ELSE 0 END FROM power"
 _UNKNOWN_SQL = "SELECT count(*) FROM files WHERE status = 'unknown'"
 _ANSWERS_OF_LOGS = (
     "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
@@ -58,7 +58,7 @@ class Content(NamedTuple):
     counts: dict[str, int]  # of runs by outcome
     n_metrics: int = 0  # names of metrics, counted where nothing was found
     n_unknown: int = 0  # files that were not understood
-    n_power: int = 0  # readings, counted where nothing was found: they lack their times
+    n_power: int = 0  # readings, none of which has a time, counted where nothing was found
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:

@@ -117,7 +117,7 @@ def _nothing(content: Content) -> str:
         )
         found = "no step times, power or traces"
         if content.n_power:
-            found = f"no step times or traces, and {plural(content.n_power, 'power reading')} without a course in time"
+            found = f"no step times or traces, and no time of their {plural(content.n_power, 'power reading')}"
         return (
             f"The logs contain {found}, so there is nothing {_else(content)}to conclude. "
             f"{metrics}What each question would need is listed under Also checked."
