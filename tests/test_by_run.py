@@ -119,7 +119,7 @@ def test_what_is_printed_in_parts_is_the_whole(
     several: Path, run: Run, monkeypatch: pytest.MonkeyPatch, rows: str, format: str
 ) -> None:
     whole = run("sql", rows, "-w", several, "--format", format).out
-    monkeypatch.setattr(pieces, "_PART_ROWS", 7)
+    monkeypatch.setattr(pieces, "PART_ROWS", 7)
     assert run("sql", rows, "-w", several, "--format", format).out == whole
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_LOOKED_AT = 1_000_000  # of an answer for people
-_PART_ROWS = 20_000  # that become text at once
+PART_ROWS = 20_000  # that become text at once
 
 
 def is_for_people(format: Format | None) -> bool:
@@ -57,8 +57,8 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Columns, int]:
 def _in_parts(pieces: "Iterator[pa.Table]") -> "Iterator[pa.Table]":
     """Pieces of which none is long: as text, rows take many times the memory that they take in Arrow."""
     for piece in pieces:
-        for begin in range(0, max(piece.num_rows, 1), _PART_ROWS):
-            yield piece.slice(begin, _PART_ROWS)
+        for begin in range(0, max(piece.num_rows, 1), PART_ROWS):
+            yield piece.slice(begin, PART_ROWS)
 
 
 def _write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
