@@ -160,6 +160,21 @@ def test_reports_that_need_the_sdk_are_refused_with_the_way_out(name: str, tmp_p
 
 
 @pytest.mark.parametrize(
+    ("name", "member", "is_understood"),
+    [("libfoo.a", b"foo.o/", False), ("copy.bin", b"tile12.elf/", True), ("archive.a", b"foo.o/", True)],
+)
+def test_an_archive_is_of_an_ipu_by_its_tiles_or_its_name(
+    name: str, member: bytes, is_understood: bool, tmp_path: Path
+) -> None:
+    """A library is an archive, too: it was a run of its own."""
+    header = member.ljust(16) + b"1700000000  0     0     100644  4         `\n"
+    (tmp_path / name).write_bytes(b"!<arch>\n" + header + b"\x7fELF")
+    ingest([tmp_path / name], tmp_path / "w", jobs=1)
+    formats, n_runs = answer(tmp_path / "w", "SELECT formats, (SELECT count(*) FROM runs) FROM files").fetchone()
+    assert (formats == ["popvision"], n_runs == 1) == (is_understood, is_understood)
+
+
+@pytest.mark.parametrize(
     ("line", "parts"),
     [
         (b"75/78 [02:42<00:06][1,0]<stderr>:", [b"75/78 [02:42<00:06]", b"[1,0]<stderr>:"]),
