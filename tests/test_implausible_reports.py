@@ -150,6 +150,9 @@ REPORTS: dict[str, Report] = {
         lambda: nanogpt(104.0, "NVIDIA H100 80GB HBM3"), "mfu", "likely", 1.04 * 312 / 989.4, "an MFU of 32.8 %",
     ),
     "nanoGPT prints 104 % and no device": (lambda: nanogpt(104.0), "mfu", "likely", None, "324 TFLOP/s for each"),
+    "nanoGPT on a TITAN Xp prints 7,301 %, more than any device does": (
+        lambda: nanogpt(7301.0, "NVIDIA TITAN Xp", 33_785), "mfu", "likely", None, "its operations or its tokens are counted too high as well",
+    ),
     "nanoGPT on a TITAN Xp prints 0.96 %": (
         lambda: nanogpt(0.96, "NVIDIA TITAN Xp", 33_785), "mfu", "likely", None, "3 TFLOP/s for each device: divide by the peak of NVIDIA TITAN Xp",
     ),

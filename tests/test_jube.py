@@ -10,7 +10,7 @@ from conftest import FIXTURES
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import stand_in
 from scalelens.ingestion.walk import walk
-from scalelens.parsing.launcher_prefixes import pieces
+from scalelens.parsing.launcher_prefixes import pieces, without_prefix
 
 STEP = (
     "step {step} of epoch 0, loss: 10.9, acc: 2.0e-05, lr: 7.5e-05, throughput: {rate} samples/sec, step_time: {time}\n"
@@ -187,3 +187,33 @@ def test_an_archive_is_of_an_ipu_by_its_tiles_or_its_name(
 )
 def test_prefixes_of_mpirun_divide_a_line(line: bytes, parts: list[bytes]) -> None:
     assert pieces(line) == parts
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("0: [default0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("0: ult0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("12: ]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("0: 0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("ult0]:  seq_length .... 2048", "ult0]:  seq_length .... 2048"),  # without the label of srun, nobody cut it
+        ("0: x[0]: 2048", "x[0]: 2048"),
+    ],
+)
+def test_the_end_of_a_prefix_that_srun_cut_is_no_part_of_the_line(line: str, text: str) -> None:
+    assert without_prefix(line)[0] == text
+
+
+def test_an_argument_behind_a_prefix_that_srun_cut_is_an_argument(tmp_path: Path) -> None:
+    text = (
+        "0: [default0]:------------------------ arguments ------------------------\n"
+        "0: [default0]:  num_layers ...................................... 16\n0: [defa\n"
+        "0: ult0]:  seq_length ...................................... 8192\n"
+        "1: ult0]:  hidden_size ..................................... 1\n"
+        "0: [default0]:  micro_batch_size ................................ 4\n"
+        "0: [default0]:-------------------- end of arguments ---------------------\n"
+    )
+    (tmp_path / "1.out").write_text(text)
+    ingest([tmp_path / "1.out"], tmp_path / "w", jobs=1)
+    rows = answer(tmp_path / "w", "SELECT key, value FROM params WHERE line BETWEEN 2 AND 6 ORDER BY line").fetchall()
+    assert rows == [("num_layers", "16"), ("seq_length", "8192"), ("micro_batch_size", "4")]

@@ -103,7 +103,8 @@ def _name(point: Row) -> str:
 
 
 def _text(point: Row, rate: str, has_size: bool, heading: str) -> str:
-    """The name, unless the heading of the panel is the same, with the size and the rate."""
-    pieces = [_name(point) if _name(point) != heading else "", words.devices(point) if has_size else ""]
+    """The name, unless the heading of the panel is the same, with the size, unless the name has it, and the rate."""
+    name, size = _name(point), words.devices(point) if has_size else ""
+    pieces = [name if name != heading else "", size if size not in name else ""]
     pieces += [f"{point['runs']} runs" if point.get("runs", 1) > 1 else "", words.short_number(point[rate])]
     return " · ".join(filter(None, pieces))
