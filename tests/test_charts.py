@@ -1499,7 +1499,10 @@ def test_a_bar_whose_name_has_the_size_does_not_repeat_it():
         {"name": name, "run_id": name, "devices": 8, "device_unit": "gpu", "rate": 2.0}
         for name in ("base", "base on 8 GPUs")
     ]
-    assert [run_rates._text(point, "rate", True, "") for point in points] == ["base · 8 GPUs · 2", "base on 8 GPUs · 2"]
+    assert [run_rates.text_of(point, "rate", True, "") for point in points] == [
+        "base · 8 GPUs · 2",
+        "base on 8 GPUs · 2",
+    ]
 
 
 def test_runs_of_one_folder_are_grouped_by_file():
