@@ -883,6 +883,23 @@ def test_places_repeats_and_wrong_results_of_collectives():
     assert "all_reduce · 8 GPUs · float · sum." in text and "out of place" not in text
 
 
+@pytest.mark.parametrize("place", ["in", "out"])
+def test_collectives_of_one_size_are_drawn_over_devices(place):
+    """One line over the devices, full and filled as there is one place, whatever the runs are called."""
+    rows = rows_of("collective_benchmarks/two_tests_two_sizes")
+    one = rows.filter(pl.col("message_bytes") == 2**20, pl.col("test") == "all_reduce", pl.col("place") == place)
+    drawn = draw("collective_benchmarks/x", one)
+    lines = [mark for mark in marks(render.specification(drawn, {})) if mark["mark"]["type"] == "line"]
+    assert [row["devices"] for row in lines[0]["data"]["values"]] == [8, 16] and lines[0]["mark"]["strokeDash"] == [
+        1,
+        0,
+    ]
+    assert lines[0]["encoding"]["x"]["field"] == "devices" and len(lines) == 1
+    text = text_of(drawn)
+    assert "all_reduce · float · sum. Messages of 1.05 MB. 2 runs" in text and "GPUs" in text
+    assert "message size" in text_of(draw("collective_benchmarks/x", one.with_columns(devices=pl.lit(None, pl.Int64))))
+
+
 def test_runs_of_collectives_with_equal_names_are_told_apart():
     rows = rows_of("collective_benchmarks/two_tests_two_sizes")
     twins = rows.filter(pl.col("test") == "all_reduce").with_columns(name=pl.lit("n"), devices=pl.lit(8))
