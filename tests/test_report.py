@@ -141,6 +141,18 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
     ]
 
 
+def test_the_fastest_collective_is_told_first() -> None:
+    rows = pl.DataFrame([
+        {"run_id": run, "test": "all_reduce", "place": "in", "busbw_bytes_per_s": rate, "message_bytes": 2**20,
+         "measurements": 1, "with_wrong_values": 0}
+        for run, rate in (("a", 8e10), ("b", 3e11))
+    ])  # fmt: skip
+    first, second = collectives.sentences(rows, NAMES)
+    assert first.text.startswith("job B: all_reduce in place reaches 300 GB/s") and second.text.startswith("job A")
+    number = collectives.number(rows, NAMES)
+    assert number is not None and (number.value, number.remark) == ("300 GB/s", "all_reduce, job B")
+
+
 def test_shares_of_the_loss_add_up() -> None:
     row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
            "orchestration_efficiency": 1.0, "ranks": 8, "note": None}  # fmt: skip
