@@ -315,6 +315,15 @@ class Rows:
         self.part = parts.setdefault(stretch, 1 + max(parts.values(), default=-1))
         self._parts_of_settings = max(self._parts_of_settings, self.part)
 
+    def part_of(self, line: int, part: int) -> int:
+        """The part of a line that the first reading met in `part`: a second one may have split it by its settings."""
+        if not self._part_of_stretch:
+            return part
+        here = self.part
+        self.turn_to(line)
+        found, self.part = self.part, here
+        return found
+
     def stretch_of(self, line: int | None) -> int:
         """How many times the printed settings had changed before a line."""
         return bisect.bisect_right(self._stretches, line or 0)
