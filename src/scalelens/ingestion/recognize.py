@@ -172,9 +172,9 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
             "document",
             "a report of MLPerf's review, not a log; --documents reads it as a log",
         )
-    name = source.name.lower()
-    is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(head))
-    if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
+    name, text = source.name.lower(), source.text_head()
+    is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(text))
+    if not documents and (is_document or text.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
         return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
 
