@@ -14,10 +14,11 @@ ANSI_START = b"\x1b"
 CURSOR_UP = b"\x1b[A"  # ends the drawing of a bar below another one: what follows is another line, as after `\r`
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 _PREFIX = re.compile(
-    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?
+        \[(?:\d+,(?:mpirank:)?)?(?P<mpi>\d{1,9})(?:,[\w.-]{1,99})?\]<std(?:out|err)>:  # horovodrun, SageMaker
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
       | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:\t]))                                        # srun -l: not a clock time
-      | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
+      | \[rank(?P<rank>\d{1,9})\]:(?:\ (?=(?:\ \ )*(?!\ )))?                               # torchrun, c10d
       | \[(?!(?i:\w*(?:epoch|step|iter|iteration|batch|eval|val|test)s?)[:._-]?\d+\]:)         # a count of the training
         (?P<role>[A-Za-z_][\w.-]{0,99}?:?)(?P<local>\d{1,9})\]:                            # torchrun --role ... --tee
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
@@ -25,7 +26,8 @@ _PREFIX = re.compile(
       | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
       | (?P<service>[A-Za-z][\w.-]{0,99}[-_]\d{1,4})\ {2,99}\|\                        # docker compose
       | \[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,63}\]\                                  # kubectl logs --prefix
-      | \(\w[\w.:-]{0,99}\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, from its workers
+      | \((?P<sky>head|worker\d{1,6}),\ rank=\d{1,6},\ (?:ip=[\w.:]{1,45},\ )?pid=\d{1,9}[^()]{0,60}\)\   # SkyPilot
+      | \(\w[\w.:-]{0,99},?\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, SkyPilot's one node
     """,
     re.VERBOSE,
 )
@@ -67,7 +69,7 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         outer = location
         if text[end : end + 1] in _FIRST_OF_TIME and (stamp := _TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
-        if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
+        if kind not in ("srun", "host", "mpi", "service", "pod", "sky", "ray"):
             break
         prefix = _PREFIX.match(text, end)
     return text[end:], rank, None if rank is not None else location

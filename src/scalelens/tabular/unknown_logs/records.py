@@ -185,11 +185,7 @@ class LineTable:
         kept: list[TableRecord] = []
         parsed = self._parsed(source)
         if self.shape.drawn is None:
-            records, counts = (one.record for one in parsed), list(self.columns.values())
-            by_micro_steps = not self.shape.bar and any(map(_MICRO_STEP.match, self.usual))
-            records = (
-                _whole_steps(records, counts) if by_micro_steps else _without_repeats(records, self.shape.bar, counts)
-            )
+            records = self.of_lines(one.record for one in parsed)
         else:
             self.bars = DrawnBars(EPOCH in self.columns.values(), self.shape.one_for_each_epoch)
             records = self.bars.records(parsed)
@@ -199,6 +195,13 @@ class LineTable:
             yield record
         if len(kept) <= _MOST_KEPT:
             self._kept = kept
+
+    def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
+        """The records of lines that are no drawings, each step's once."""
+        counts = list(self.columns.values())
+        if not self.shape.bar and any(map(_MICRO_STEP.match, self.usual)):
+            return _whole_steps(records, counts)
+        return _without_repeats(records, self.shape.bar, counts)
 
     def _parsed(self, source: Source) -> Iterator[Drawn]:
         clocks: dict[Any, Clock] = {}
