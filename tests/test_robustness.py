@@ -501,6 +501,34 @@ def test_prefixes_change_only_rank_and_place(path: Path, launchers: int) -> None
         assert but_ranks(read(prefixed)) == plain, launcher
 
 
+# Read by their whole text, and not line by line as those of tools are.
+OF_WHOLE_TEXTS = [
+    path
+    for path in FILES
+    if path.parent.name in ("column_lines", "generic_lines", "headed_lines", "numbered_lines") and path.suffix == ".log"
+]
+OWN_TIME_FIRST = {"generic_lines/python_times.log", "generic_lines/stamps_of_containers.log"}
+
+
+@pytest.mark.parametrize("path", spread(OF_WHOLE_TEXTS, _named, "one label", share=8))
+@pytest.mark.parametrize("label", ["0: ", "[default0]:", "[1,0]<stdout>:"])
+def test_one_label_changes_only_rank_and_place(path: Path, label: str) -> None:
+    """Also in tables and headings, which stand in several lines."""
+    content = path.read_bytes()
+    if PREFIXED.search(content) or f"{path.parent.name}/{path.name}" in OWN_TIME_FIRST:
+        pytest.skip("has prefixes of its own, or times that only stand before a line")
+    labelled = b"".join(label.encode() + line for line in in_lines(content))
+    assert times_of(read(labelled)) == times_of(read(content))
+
+
+def times_of(result: Result) -> list[tuple[Any, ...]]:
+    """Steps and spans, without whose they are."""
+    rows = [*result.tables.get("steps", []), *result.tables.get("phases", [])]
+    return [
+        tuple(row.get(name) for name in ("line", "step", "phase", "step_s", "span_s", "samples_per_s")) for row in rows
+    ]
+
+
 def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Rows without what says or follows from whose a line is."""
     tables = result.without("rank", "place", "text")

@@ -5,9 +5,12 @@ A prefix may name the global rank.  One that names a local rank, node, host, pod
 
 import re
 import string
+from typing import NamedTuple
 
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
+_LOOKED_AT = 200  # lines that show whether all of a text have one label
+_LEAST_LABELED = 3
 
 _FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a _TIME_BEFORE_LINE may begin with
 ANSI_START = b"\x1b"
@@ -73,6 +76,29 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
             break
         prefix = _PREFIX.match(text, end)
     return text[end:], rank, None if rank is not None else location
+
+
+class _Label(NamedTuple):
+    """What a launcher put before each line of a text, and whose lines they are."""
+
+    text: bytes
+    rank: int | None
+    location: str | None
+
+    def taken_off(self, line: bytes) -> bytes:
+        """A line without the label."""
+        return b"" if line.rstrip() == self.text.rstrip() else line.removeprefix(self.text)
+
+
+def label_of_all(head: bytes) -> _Label | None:
+    """The label that all lines of a text have, by its first lines; None where they differ or have none."""
+    lines = [line for line in head.splitlines()[:_LOOKED_AT] if line.strip()]
+    first = lines[0].decode("utf-8", "replace") if lines else ""
+    text, rank, location = without_prefix(first)
+    label = _Label(first.removesuffix(text).encode(), rank, location)
+    if (rank, location) == (None, None) or len(lines) < _LEAST_LABELED:
+        return None
+    return label if all(line.startswith(label.text.rstrip()) for line in lines) else None
 
 
 def pieces(raw: bytes) -> list[bytes]:
