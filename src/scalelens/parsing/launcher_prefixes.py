@@ -47,10 +47,16 @@ _TIME_BEFORE_LINE = re.compile(
 # prefix before it means that it is where it belongs.
 WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+# The end of torchrun's prefix, where srun put its label into it: it labels each 4,096 bytes that it reads of a pipe.
+_TORN = re.compile(r"[a-z]{0,12}\d{0,4}\]:")
+TORN = "/"  # ends the location of such a line
 
 
 def without_prefix(text: str) -> tuple[str, int | None, str | None]:
-    """A line without up to two nested prefixes; the global rank that they name, else the location."""
+    """A line without up to two nested prefixes; the global rank that they name, else the location.
+
+    Of an inner prefix that is torn nothing is known but what is before it: the location ends with `TORN`.
+    """
     stamp = _TIME_BEFORE_LINE.match(text) if text[:1] in _FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
     prefix = _PREFIX.match(text, end)
@@ -75,6 +81,8 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         if kind not in ("srun", "host", "mpi", "service", "pod", "sky", "ray"):
             break
         prefix = _PREFIX.match(text, end)
+        if kind == "srun" and not prefix and (torn := _TORN.match(text, end)):
+            return text[torn.end() :], None, f"{location}{TORN}"
     return text[end:], rank, None if rank is not None else location
 
 
