@@ -4,6 +4,7 @@ Every fixture of every format goes through the same body; a new format is held t
 """
 
 import bz2
+import csv
 import gzip
 import io
 import lzma
@@ -16,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 import zstandard
@@ -431,6 +432,58 @@ def test_encodings_give_the_same_rows(path: Path, encodings: int) -> None:
     told = [one for one in ENCODINGS if any(one[0]) or one[1] == "utf-8-sig" or is_told]
     for mark, codec in random.Random(name).sample(told, min(encodings, len(told))):
         assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with {mark!r} before it"
+
+
+# Spreadsheets and pandas
+
+
+def _written(rows: list[list[str]], delimiter: str = ",", quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _with_commas(cell: str) -> str:
+    return cell.replace(".", ",") if re.fullmatch(r"-?\d+\.\d+", cell) else cell
+
+
+WRITTEN_AGAIN: dict[str, Callable[[list[list[str]]], bytes]] = {
+    "semicolons": lambda rows: _written(rows, ";"),
+    "semicolons and decimal commas": lambda rows: _written([[*map(_with_commas, row)] for row in rows], ";"),
+    "tabs": lambda rows: _written(rows, "\t"),
+    "all quoted": lambda rows: _written(rows, quoting=csv.QUOTE_ALL),
+    "an index": lambda rows: _written([[str(k - 1) if k else "", *row] for k, row in enumerate(rows)]),
+    "an index with a name": lambda rows: _written(
+        [[str(k - 1) if k else "Unnamed: 0", *row] for k, row in enumerate(rows)]
+    ),
+    "a comma at the end": lambda rows: _written([[*row, ""] for row in rows]),
+}
+TABLES = [path for path in FILES if path.suffix == ".csv"]
+# With lines above the header or below it, and one whose rows have more cells than its header.
+NOT_ONE_TABLE = {
+    "amd_smi/mi250x.csv", "nvidia_smi_query/iso_comma.csv", "perun_csv/one_run.csv", "power_csv/preamble.csv",
+    "power_csv/units_below.csv", "power_gadget/mac.csv", "nvidia_smi_query/below_times.csv", "nsys_stats/several_traces.csv",
+    "nsys_stats/rank1_cuda_gpu_trace.csv", "nsys_stats/reports.csv",
+}  # fmt: skip
+
+
+@by_day("ways", 2, of=len(WRITTEN_AGAIN))
+@pytest.mark.parametrize("path", spread(TABLES, _named, "written again", share=4))
+def test_a_table_that_another_program_wrote_again_gives_the_same_rows(path: Path, ways: int) -> None:
+    lines = csv.reader(io.StringIO(path.read_text("utf-8-sig", "replace")), skipinitialspace=True)
+    rows = [[cell.strip() for cell in row] for row in lines if row]
+    plain = measured(read(_written(rows), path.name))
+    is_usual = len(rows[0]) > 1 and not re.search(r"[;\t#]", "".join(rows[0]))
+    if not plain or not is_usual or _named(path) in NOT_ONE_TABLE:
+        pytest.skip("no plain table of measurements")
+    for way in random.Random(path.name).sample([*WRITTEN_AGAIN], ways):
+        assert measured(read(WRITTEN_AGAIN[way](rows), path.name)) == plain, way
+
+
+def measured(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """Rows of measurements; an event keeps the cells that no column is for, an index among them."""
+    tables = result.without("text", "args")
+    return {name: tables[name] for name in ("steps", "phases", "power", "events") if name in tables}
 
 
 @each_text

@@ -14,6 +14,7 @@ from typing import IO, Any
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.csv_dialects import dialect_of
 from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.json_logs import unwrapping
@@ -78,8 +79,18 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         head = text = source.text_head()
     if text.startswith(MAGIC):
         text += schema_of(source)
+    dialect = None if source.unwrap else dialect_of(text)
+    if dialect and dialect.has_decimal_commas:
+        source.unwrap = dialect.plain
+        text = source.text_head()
     for format in _owners(formats.may_own(text), text, source.name):
         return _read_by_file_format(format, source, rows, formats)
+    if dialect and not dialect.has_decimal_commas:
+        source.unwrap = dialect.plain
+        plain = source.text_head()
+        for format in _owners(formats.may_own(plain), plain, source.name):
+            return _read_by_file_format(format, source, rows, formats)
+        source.unwrap = None
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
