@@ -29,7 +29,7 @@ MEAN = re.compile(r"\b(?:mean|average|avg|median|geomean)\b", re.IGNORECASE)
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
-_QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
+QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 _FAR_LINES = 30
@@ -68,7 +68,7 @@ def find(document: Document) -> Iterator[Finding]:
     if not tables:
         return
     for index, sentence in enumerate(document.sentences):
-        if len(sentence.numbers) > _MOST_NUMBERS or _QUOTED.search(sentence.text):
+        if len(sentence.numbers) > _MOST_NUMBERS or QUOTED.search(sentence.text):
             continue
         words = tokens(sentence.text)
         topics = words | tokens(_heading_before(document, sentence.line))
