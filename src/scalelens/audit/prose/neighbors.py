@@ -13,7 +13,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.places import digits_of, middle_of
-from scalelens.audit.prose.repeated import finding_of
+from scalelens.audit.prose.repeated import finding_of, is_of_all_rows
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 from scalelens.audit.tokens import with_characters
@@ -56,6 +56,8 @@ def find(document: Document) -> Iterator[Finding]:
                 found = _meant(sentence, words, (sentence.numbers[known], said), cells)
                 if found and (found[1] != DIGIT or not is_given(document, index, said)):
                     cell, slip = found
+                    if is_of_all_rows(sentence, number, cell.table, cell.row, cell.column):
+                        continue
                     yield finding_of(said, cell.number, cell.table, slip)
                     break
 

@@ -222,8 +222,6 @@ def _cell_of(
     by_column = [_column_strength(own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
     is_the_only_row = len(by_row) == 1 == by_row[0]
-    before = sentence.text[sentence.positions[place - 1][1] if place else 0 : sentence.positions[place][0]]
-    of_a_mean = MEAN.search(before) is not None
     for row, strength in enumerate(by_row):
         for column, cell in enumerate(table.cells[row]):
             if cell is None or not column or cell.hedge or not strength + by_column[column]:
@@ -238,11 +236,17 @@ def _cell_of(
                 return None
             if any(each.low <= cell.high and cell.low <= each.high for each in sentence.numbers):
                 continue
-            if of_a_mean and not MEAN.search(f"{table.texts[row][0]} {table.headings[column]}"):
-                continue  # of all rows
+            if is_of_all_rows(sentence, place, table, row, column):
+                continue
             if _may_be_one(number, cell) and (words_of := _slip(number, cell, named, is_named, of_another)):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
+
+
+def is_of_all_rows(sentence: Sentence, place: int, table: TextTable, row: int, column: int) -> bool:
+    """Whether the words before a number say that it is a mean, as neither the row nor the column of a cell does."""
+    before = sentence.text[sentence.positions[place - 1][1] if place else 0 : sentence.positions[place][0]]
+    return bool(MEAN.search(before)) and not MEAN.search(f"{table.texts[row][0]} {table.headings[column]}")
 
 
 def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:

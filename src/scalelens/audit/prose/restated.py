@@ -22,7 +22,7 @@ from scalelens.units import base
 
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
 RANKS = re.compile(
-    r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
+    r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next|unlike)\b"
 )
 _ADDRESS = re.compile(r"(?:://\S*|\b(?:localhost|port)\W{0,2})$", re.IGNORECASE)
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
