@@ -86,6 +86,12 @@ def test_the_value_of_another_row_and_a_share_that_its_counts_do_not_give(text: 
         "| d | x | 0.2170 | 100 | 150 | 460.9 |\n| e | x | 0.0843 | 50 | 150 | 593.3 |\n",
         # two of a kind, with numbers of their own
         "- **Target**: 99.9% (43.8 minutes of downtime a month)\n- **Stretch**: 99.99% (4.38 minutes of downtime a month)\n",
+        # three counts, and what they stand for
+        "The regime of this round (48 train / 32 valid / 96 step = 2 epoch) is the last.\n",
+        # another usual size
+        "| Mode | Context | Suffix | Peak (GB) |\n|---|---|---|---|\n| full | 16,384 | 512 | 101.9 |\n"
+        "| suffix | 4,096 | 2,048 | 85.7 |\n| long | 65,536 | 1,024 | 87.1 |\n\n"
+        "The suffix test at 20,480 tokens of the 4,096 mode failed later.\n",
         # the next point of a grid
         "The scan supports a clear resonance at the 3.875 GHz grid point.\n\nThe scan supports a clear resonance at the 3.876 GHz grid point.\n",
         # some passed, all would be another accuracy

@@ -64,7 +64,9 @@ _EXPLAINED = re.compile(
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
 _COMPARED = re.compile(r"^\W*(?:vs\.?|versus|than|against|instead of|was|from|not)\s", re.IGNORECASE)
-_SLASHED = re.compile(r"[\d.]+ ?/ ?[\d.]+ ?/ ?[\d.]+ *$")  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
+_SLASHED = re.compile(
+    r"[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? *$"
+)  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")

@@ -323,7 +323,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     size = _NAMED.get(number.text[-1], 1.0)
     words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
-    if not words:
+    if not words or (words.endswith("factor of ten") and is_of_a_size(number, cell)):
         return ""
     if is_named and _is_sure(number, cell, words, (low, high), named):
         return words
@@ -333,6 +333,12 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, max(named[1], named[0] - 1))
     is_plain |= not of_another and is_same_but_for_a_slip(number, cell, words, *named)
     return words if is_plain else ""
+
+
+def is_of_a_size(number: Number, cell: Number) -> bool:
+    """Whether one of two whole numbers is a power of two: 2,048 and 20,480 tokens are both usual sizes."""
+    whole = [each.text.replace(",", "") for each in (number, cell)]
+    return all(map(str.isdigit, whole)) and any(int(each) & (int(each) - 1) == 0 for each in whole)
 
 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
