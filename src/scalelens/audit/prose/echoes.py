@@ -100,7 +100,11 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         has_whole = "." not in a.number.text or "." not in b.number.text
         is_sure &= len(a.digits.strip("0")) > 1
         return same and is_sure and abs(larger / smaller - 10) < 1e-6 and not (has_whole and _are_sizes(a, b))
-    if a.digits == b.digits or (whole and _are_sizes(a, b)) or (_is_a_name(a) and _is_a_name(b)):
+    if (
+        a.digits == b.digits
+        or (whole and _are_sizes(a, b))
+        or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b))
+    ):
         return False
     if words == DIGIT:
         few = min(a.significant, b.significant) < _MANY
