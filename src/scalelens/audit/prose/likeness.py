@@ -118,7 +118,7 @@ class Likeness:
             float(is_last),
             float(is_last and abs(int(a.digits[-1]) - int(b.digits[-1])) == 1),
             float(larger / smaller > 1 + _ALIKE),
-            float(has_another(a, b)) + float(has_another(b, a)),
+            float(_has_another(a, b)) + float(_has_another(b, a)),
             float(a.number.unit == b.number.unit),
             float("." not in a.number.text + b.number.text and not a.number.unit + b.number.unit),
             float(min(times[0], 2)),
@@ -152,13 +152,13 @@ class Likeness:
             sqrt(known((a.wide & b.wide) - near)),
             sqrt(min(known(x.near - y.wide - y.near) for x, y in ((a, b), (b, a)))),
             sqrt(known(a.others & b.others)),
-            float(are_beside_one(a, b)),
+            float(_are_beside_one(a, b)),
             float(len(units) == 1 and units != {""}),
             float(len(units) > 1),
             max(self._length, _SHORTEST),
             float(len(tables) == 1),
             float(len(tables) > 1),
-            float(has_another(a, b) and has_another(b, a)),
+            float(_has_another(a, b) and _has_another(b, a)),
             float(is_coded(a, b) and is_coded(b, a)),
             float("." not in a.number.text + b.number.text),
             float(min(a.significant, b.significant) >= _LONG),
@@ -246,11 +246,11 @@ def is_coded(a: Place, b: Place) -> bool:
     return any(_CODED.match(word) for word in a.near - b.wide)
 
 
-def has_another(a: Place, b: Place) -> bool:
+def _has_another(a: Place, b: Place) -> bool:
     """Whether one has a number of its unit beside it that the other one has not."""
     return bool(a.peers - b.peers - b.others - {b.digits})
 
 
-def are_beside_one(a: Place, b: Place) -> bool:
+def _are_beside_one(a: Place, b: Place) -> bool:
     """Whether the same number of three digits stands before both, or after both."""
     return any(x == y and len(x.strip("0")) >= _LEAST_DIGITS for x, y in zip(a.beside, b.beside, strict=True))
