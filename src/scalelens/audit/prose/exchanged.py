@@ -158,7 +158,9 @@ def _is_of_column(rows: _Rows, column: int, number: Number, words: frozenset[str
     if rows.numeric == [column]:
         return True
     if number.unit:
-        of_unit = [k for k in rows.numeric if any(row[k] and row[k].unit == number.unit for row in rows.table.cells)]
+        of_unit = [
+            k for k in rows.numeric if any((cell := row[k]) and cell.unit == number.unit for row in rows.table.cells)
+        ]
         if of_unit == [column]:
             return True
     named = [k for k in rows.numeric if rows.headings[k] and rows.headings[k] <= words]

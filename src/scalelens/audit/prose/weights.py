@@ -1,8 +1,8 @@
 """What each feature of `Likeness` weighs, by slip and digits, and how much must be shown.
 
 Fitted on 4,400 numbers that stand twice or three times in 2,095 documents of 59 public repositories, after a slip in
-one of them, against all pairs of these documents that differ by such a slip.  The limits lie above what such pairs show to
-weights that were fitted without their repository.  Powers of ten of four digits have no such pair.
+one of them, against all pairs of these documents that differ by such a slip.  The limits lie above what such pairs show
+to weights that were fitted without their repository.  Powers of ten of four digits have no such pair.
 """
 
 POINT, SWAPPED, DIGIT = "it is off by a factor of ten", "two digits are swapped", "one digit differs"
