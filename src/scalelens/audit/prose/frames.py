@@ -42,6 +42,9 @@ _CHANGES = (
         rf"(?: ?[-—–,;:]+ <(?P<c>\d+)>(?: {_MORE})?{_CLOSE}|{_CLOSE} ?[-—–,:]+ <(?P<c2>\d+)> (?:{_MORE}|match))"
     ),
 )
+_NET = re.compile(
+    rf"{_OPEN}(?:net )?<(?P<c>\d+)>{_NOUN}{{0,1}}, {_PAIR}{_NOUN}{{0,1}}{_CLOSE}"
+)  # "(-46 lines, 301 → 255)"
 _GAP = re.compile(
     rf"<(?P<a>\d+)>{_NOUN}{{0,1}} (?:vs\.?|versus|against|compared to) (?:[\w'’-]+ ){{0,3}}<(?P<b>\d+)>{_NOUN}{{0,1}}"
     r" ?[,—–-] an? <(?P<c>\d+)> (?:gap|difference|delta)\b"
@@ -66,7 +69,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _of_changes(sentence: Sentence) -> Iterator[Finding]:
     seen: set[int] = set()
-    for pattern in (*_CHANGES, _GAP):
+    for pattern in (*_CHANGES, _NET, _GAP):
         for found in pattern.finditer(sentence.marked):
             words = found.groupdict()
             a, b, c = (sentence.numbers[int(words.get(name) or words[f"{name}2"])] for name in "abc")

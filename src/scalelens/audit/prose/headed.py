@@ -110,6 +110,7 @@ def _in_table(numbers: list[Number], before: list[frozenset[str]], headed: _Head
 def _column(words: frozenset[str], headed: _Headed) -> int | None:
     """The only column of whose heading hardly more than its words stand before a number."""
     found = [k for k in headed.numeric if headed.headings[k] and headed.headings[k] <= words]
+    found = [k for k in found if "mean" not in words - headed.headings[k]]
     longest = max((len(headed.headings[k]) for k in found), default=0)
     found = [k for k in found if len(headed.headings[k]) == longest]
     return found[0] if len(found) == 1 and len(words) <= longest + 1 else None
