@@ -68,7 +68,7 @@ _EPOCH_OF_ONE = re.compile(
 )
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-_LOSS = re.compile(r"(?<![a-z])(?:loss|nll)|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
+_LOSS = re.compile(r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
@@ -707,7 +707,8 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
             shape = shapes[parts.key] = Shape(parts, line)
             shape.fills = filled.fills() if shape.is_unlabeled else None
         headings += parts.is_heading
-        ended += [] if parts.ended is None else [parts.ended]
+        # The losses of training and of validation may be told in two lines of an epoch: it ends once.
+        ended += [] if parts.ended is None or ended[-1:] == [parts.ended] else [parts.ended]
         shape.take(line, parts, headings, len(ended))
         ends.counted(shape, parts.parsed.stamp)
         if shape.fills and drawing:
