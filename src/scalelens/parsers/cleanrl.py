@@ -20,7 +20,7 @@ Samples:
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart
+from scalelens.parsing.since_start import RateClocks
 from scalelens.parsing.values import number
 
 VERSION = 1
@@ -29,14 +29,12 @@ ANCHORS = ("SPS: ", "global_step=")
 _RATE = re.compile(r"SPS: (\d{1,12})(?:, (\w+=\S+(?:, \w+=\S+)*))?\s*\Z")
 _HEADING = re.compile(r"Epoch: (\d{1,9}), global_step=(\d{1,15})\s*\Z")
 _EPISODE = re.compile(r"global_step=(\d{1,15}), episodic_return=\[?([^\],\s]+)\]?\s*\Z")
-_FINE = 5  # times as far apart as a median bears
 
 
 class _Launch:
     """The iterations of one launch."""
 
     def __init__(self) -> None:
-        self.clock = SinceStart()
         self.iteration = 0  # counted by a heading, or by the rates so far
         self.before: int | None = None  # steps of the environment before the iteration
         self.made: int | None = None  # in each iteration
@@ -48,6 +46,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.clocks = RateClocks(rows)
         self.launches: dict[tuple[int, int | None, str | None], _Launch] = {}
 
     def take(self, line: Line) -> bool:
@@ -79,18 +78,8 @@ class Reader:
     def _record(self, line: Line, launch: _Launch, rate: int, named: str) -> None:
         """A row for the iteration that a rate ends, and metrics of the losses after it."""
         rows, step = self.rows, launch.iteration
-        position = rows.attempt_of(line.number, step, line.rank, line.location)
-        if position.begins:
-            launch.clock = SinceStart()
-        row = {
-            "attempt": position.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step,
-            "samples": launch.made, "samples_per_s": rate or None, "rate_scope": "global",
-        }  # fmt: skip
-        if rate and launch.made and launch.before is not None:
-            total = launch.before + launch.made
-            row |= launch.clock.times(step, total / (rate + 0.5), _FINE * total / rate**2)
-        row.setdefault("value_kind", "running_mean")
-        rows.put("steps", line.number, row)
+        total = launch.before + launch.made if launch.made and launch.before is not None else None
+        rows.put("steps", line.number, self.clocks.step(line, step, total, rate))
         losses = (pair.partition("=") for pair in named.split(", ") if pair)
         values = [(name, value, None) for name, _, text in losses if (value := number(text)) is not None]
         rows.metrics(line.number, line.rank, line.location, step, values)

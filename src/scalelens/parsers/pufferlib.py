@@ -86,7 +86,5 @@ class Reader:
         row |= {"samples_per_s": float(rate[1]) * _SCALES[rate[2]] or None, "rate_scope": "global"} if rate else {}
         rows.put("steps", end.number, row)
         named = [(name, value, None) for name, text in self.values.items() if (value := number(text)) is not None]
-        rows.metrics(
-            end.number, end.rank, end.location, int(step), [one for one in named if one[0] not in _OF_TIME]
-        )
+        rows.metrics(end.number, end.rank, end.location, int(step), [one for one in named if one[0] not in _OF_TIME])
         rows.param("framework", "pufferlib", end.number)

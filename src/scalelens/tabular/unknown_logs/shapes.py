@@ -45,6 +45,7 @@ _PHASE = re.compile(
 )
 _WORK = re.compile(
     r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
+    r"(?<![a-z])(?:reward|return)s?(?![a-z])|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ _CONFIGURATION = re.compile(
     re.IGNORECASE,
 )
 _OTHER_COUNT = re.compile(
-    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
+    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|cv|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
 _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
 # `ResNet18 epoch: 3`; of these words, none is the name of what is trained.
@@ -66,9 +67,16 @@ _EPOCH_OF_ONE = re.compile(
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
+# What counts in a line that says what an agent gained; after the number of an episode, its steps are its length.
+_PLAYED = re.compile(r"(?:(?:num|total|env(?:ironment)?)[ _])?(?:time[ _]?)?steps?", re.IGNORECASE)
+_OF_EPISODE = re.compile(
+    r"(?:episode|ep)[ _#:]*(?:number|num|no\.?)?|(?:episode|ep)?[ _]?(?:time[ _]?)?steps?(?: taken)?", re.IGNORECASE
+)
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-_LOSS = re.compile(r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
+_LOSS = re.compile(
+    r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z", re.IGNORECASE
+)  # `Train: 0.54 | Val: 0.96`
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
@@ -165,6 +173,16 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     for index, field in enumerate(fields):
         short = _is_short(field.name)
         role = None if short and plays else _role_of_count(field)
+        if plays and index == 0 and role is None and field.is_integer and not field.unit:
+            role = "step" if _PLAYED.fullmatch(field.name) else None
+        if (
+            plays
+            and index
+            and role == "step"
+            and not counts
+            and all(map(_OF_EPISODE.fullmatch, (fields[0].name, field.name)))
+        ):
+            role = None  # `Episode 3 | reward 21.5 | steps 157`
         if counts and index + 1 < len(fields) and fields[index + 1].is_mean:
             role = None  # `Steps 412 (405.2)`: what counts has no mean
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
