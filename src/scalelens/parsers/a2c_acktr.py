@@ -2,7 +2,7 @@
 
 Tool: ikostrikov/pytorch-a2c-ppo-acktr-gail, and what was made from it
 Versions: 2018 to 2026
-Yields: steps
+Yields: steps, metrics
 Source: pytorch-a2c-ppo-acktr-gail/main.py
 
 An update is a step here.  `FPS` is the steps of the environment so far over the seconds since the start, cut to a whole
@@ -36,4 +36,5 @@ class Reader:
             return False
         update, total, rate = map(int, record.groups())
         self.rows.put("steps", line.number, self.clocks.step(line, update, total, rate))
+        self.rows.metrics(line.number, line.rank, line.location, update, [("FPS", float(rate), None)])
         return True

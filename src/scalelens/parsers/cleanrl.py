@@ -81,5 +81,6 @@ class Reader:
         total = launch.before + launch.made if launch.made and launch.before is not None else None
         rows.put("steps", line.number, self.clocks.step(line, step, total, rate))
         losses = (pair.partition("=") for pair in named.split(", ") if pair)
-        values = [(name, value, None) for name, _, text in losses if (value := number(text)) is not None]
+        values: list[tuple[str, float, str | None]] = [("SPS", float(rate), None)]
+        values += [(name, value, None) for name, _, text in losses if (value := number(text)) is not None]
         rows.metrics(line.number, line.rank, line.location, step, values)

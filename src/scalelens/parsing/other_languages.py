@@ -11,8 +11,8 @@ _WORDS = {
     " val loss ": "Validierungsverlust 验证损失 検証損失",
     " train loss ": "Trainingsverlust 训练损失 訓練損失",
     " loss ": "Verlust perte pérdida perda perdita 损失值 损失 損失 손실 потери ошибка",
-    " epoch time ": "每轮耗时 每轮用时 每轮时间 每轮训练时间 每轮训练耗时 本轮耗时 本轮用时 本轮时间 本轮训练时间 本轮训练耗时 "
-    "轮耗时 轮用时 轮时间 エポック時間",
+    " epoch time ": "每轮耗时 每轮用时 每轮时间 每轮训练时间 每轮训练耗时 本轮耗时 本轮用时 本轮时间 "
+    "本轮训练时间 本轮训练耗时 轮耗时 轮用时 轮时间 エポック時間",
     " step time ": "每步耗时 每步用时 单步耗时 单步用时",
     " eta ": "verbleibend restant restante 预计剩余时间 剩余时间 预计剩余 剩余",
     " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时",

@@ -67,7 +67,8 @@ class LaunchClocks:
 class RateClocks:
     """The clocks of a log whose records state the steps of an environment so far, and the rate since the start.
 
-    A rate is cut to a whole number: where a time is taken from two of them, it is known to a fiftieth.
+    A rate is cut to a whole number: where a time is taken from two of them, it is known to a fiftieth; and else, the
+    rate stands in the row, as the mean that it is.
     """
 
     def __init__(self, rows: "Rows") -> None:
@@ -80,13 +81,15 @@ class RateClocks:
         attempt = self._rows.attempt_of(line.number, step, *whose).attempt
         clock, last = self._clocks.setdefault((self._rows.part, attempt, *whose), (SinceStart(), []))
         row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
-        row |= {"step": step, "samples_per_s": rate or None, "rate_scope": "global", "value_kind": "running_mean"}
-        if total is None:
-            return row
-        if last and step > last[0][0] and total > last[0][1]:
-            row["samples"] = (total - last[0][1]) / (step - last[0][0])
-        last[:] = [(step, total)]
-        return row | (clock.times(step, total / (rate + 0.5), _TO_A_FIFTIETH * total / rate**2) if rate else {})
+        row["step"] = step
+        times: dict[str, Any] = {}
+        if total is not None:
+            if last and step > last[0][0] and total > last[0][1]:
+                row["samples"] = (total - last[0][1]) / (step - last[0][0])
+            last[:] = [(step, total)]
+            times = clock.times(step, total / (rate + 0.5), _TO_A_FIFTIETH * total / rate**2) if rate else {}
+        mean = {"samples_per_s": rate or None, "rate_scope": "global", "value_kind": "running_mean"}
+        return row | (times or mean)
 
 
 def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:

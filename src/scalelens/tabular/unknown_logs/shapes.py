@@ -92,6 +92,7 @@ _STEPS_OR_PARTS = re.compile(
     r"|loss|done|complet|process|status",
     re.IGNORECASE,
 )
+_LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
@@ -477,7 +478,7 @@ class Shape:
 
         `[003/050] train loss: 1.2, val loss: 1.3 (24.0s)`: a time in it is that of the epoch.
         """
-        if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS:
+        if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS or self.leaps_over:
             return
         measured = [
             name for name, lines in self.names.items()
@@ -486,6 +487,12 @@ class Shape:
         validated = [name for name in measured if _VALIDATED.search(name)]
         if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
+
+    @property
+    def leaps_over(self) -> bool:
+        """Whether its first count mostly grows by more than one: each hundredth step has a line, and the last one."""
+        last = next(reversed(self._before.values()), None)
+        return bool(last) and last[0][0] - (self.counted_first or 0.0) >= _LEAPS * self.lines  # type: ignore[index]
 
     def name_as(self, others: Iterable["Shape"]) -> None:
         """A count without a name for it is of epochs where other lines count these epochs, and stand among its own.
