@@ -2,89 +2,61 @@
 
 Tool: PufferLib
 Versions: 4.0
-Yields: steps, metrics
+Yields: steps
 Source: pufferlib/pufferl.py, PuffeRL.print_dashboard()
 
 What the panel calls an epoch is an iteration, of a rollout and the updates after it: a step here.  `Uptime` is the time since
 the start, in whole seconds after the first one: what it grows by between two panels that are far enough apart for its digits is
-the time of the iterations between them.  `SPS` is steps of the environment per second, with two digits.  Losses and the
-statistics of the environment are metrics.  A panel without its end is a problem.
+the time of the iterations between them.  `SPS` is steps of the environment per second since the panel before, with two
+digits.  What else a panel shows is left out.
 
 Samples:
-    │  PufferLib 4.0 🐡                GPU: 54%      VRAM: 0.8/47G      RAM: 0.9G  │
+    │  SPS               3.7M      Misc      12ms   1%    total            14.956  │
+    │  Epoch                9      Forwa…   193ms  31%    old_kl            0.000  │
+    │  Uptime     0d 0h 0m 1s                             kl                0.000  │
 """
-
-import itertools
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import LaunchClocks
-from scalelens.parsing.values import number
 
 VERSION = 1
-ANCHORS = ("│  PufferLib ",)
+ANCHORS = ("\u2502  SPS  ", "\u2502  Epoch  ", "\u2502  Uptime  ")
 
-_TITLE = re.compile(r"\s*\u2502  PufferLib \d")
-_BORDER, _END = "\u2502", "\u2570"  # of a panel, and its last line
-_BLANKS = re.compile(r"\s{2,}")
-_SPAN = re.compile(r"(?:(\d{1,6})d )?(?:(\d{1,6})h )?(?:(\d{1,4})m )?(\d{1,4})s\Z")
-_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([KMB]?)\Z")
+_SPS = re.compile(r"\u2502  SPS {2,40}(\d{1,9}(?:\.\d{1,6})?)([KMB]?)(?= {2}| *\u2502)")
+_EPOCH = re.compile(r"\u2502  Epoch {2,40}(\d{1,12})(?= {2}| *\u2502)")
+_UPTIME = re.compile(
+    r"\u2502  Uptime {2,40}(?:(?:(\d{1,6})d )?(?:(\d{1,6})h )?(?:(\d{1,4})m )?(\d{1,4})s|\d{1,4}ms)(?= {2}| *\u2502)"
+)
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9}
-_DIGIT_S = 5.0  # five last digits of the clock: a tenth of them is what two panels may be off
-_OF_TIME = ("Epoch", "Uptime", "SPS", "Steps", "Params", "Env")
+_DIGIT_S = 5.0  # five last digits of the clock, of which ten are a time: it is known to a fiftieth
 
 
 class Reader:
-    claims = re.compile(r"\s*[\u2502\u2570]")
+    claims = None
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.clocks = LaunchClocks(rows, _DIGIT_S)
-        self.values: dict[str, str] = {}
-        self.last: Line | None = None  # of the panel that is being drawn
+        self.rates: dict[tuple[int | None, str | None], float | None] = {}  # of the panel that is being drawn
+        self.epochs: dict[tuple[int | None, str | None], int] = {}
 
     def take(self, line: Line) -> bool:
-        if not _TITLE.match(line.text):
-            return False
-        self.cut()
-        self.last, self.values = line, {}
+        whose = line.rank, line.location
+        if rate := _SPS.match(line.text):
+            self.rates[whose] = float(rate[1]) * _SCALES[rate[2]] or None
+            return True
+        if epoch := _EPOCH.match(line.text):
+            self.epochs[whose] = int(epoch[1])
+            return True
+        passed = _UPTIME.match(line.text)
+        if passed is None or whose not in self.epochs:
+            return passed is not None
+        days, hours, minutes, seconds = (int(part or 0) for part in passed.groups())
+        row = self.clocks.step(line, self.epochs.pop(whose), float(((days * 24 + hours) * 60 + minutes) * 60 + seconds))
+        self.rows.put(
+            "steps", line.number, row | {"samples_per_s": self.rates.pop(whose, None), "rate_scope": "global"}
+        )
+        self.rows.param("framework", "pufferlib", line.number)
         return True
-
-    def more(self, line: Line) -> None:
-        if self.take(line) or self.last is None:
-            return
-        if line.text.lstrip().startswith(_END):
-            self.panel(line)
-            self.last = None
-            return
-        self.last = line
-        cells = _BLANKS.split(line.text.strip(f" {_BORDER}\r"))
-        for name, value in itertools.pairwise(cells):
-            if name[:1].isalpha() and not value[:1].isalpha():
-                self.values.setdefault(name, value)
-
-    def finish(self) -> None:
-        self.cut()
-
-    def cut(self) -> None:
-        if self.last:
-            self.rows.problem(self.last.number, "the panel has no end", self.last.text)
-        self.last = None
-
-    def panel(self, end: Line) -> None:
-        """A row for the iteration that a panel shows, and metrics of what else it shows."""
-        rows, step = self.rows, number(self.values.get("Epoch", ""))
-        if step is None or not step.is_integer():
-            return
-        passed, rate = _SPAN.match(self.values.get("Uptime", "")), _AMOUNT.match(self.values.get("SPS", ""))
-        seconds = 0.0
-        if passed:
-            days, hours, minutes, rest = (int(part or 0) for part in passed.groups())
-            seconds = float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
-        row = self.clocks.step(end, int(step), seconds)
-        row |= {"samples_per_s": float(rate[1]) * _SCALES[rate[2]] or None, "rate_scope": "global"} if rate else {}
-        rows.put("steps", end.number, row)
-        named = [(name, value, None) for name, text in self.values.items() if (value := number(text)) is not None]
-        rows.metrics(end.number, end.rank, end.location, int(step), [one for one in named if one[0] not in _OF_TIME])
-        rows.param("framework", "pufferlib", end.number)
