@@ -44,8 +44,8 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
-    r"(?<![a-z])(?:reward|return)s?(?![a-z])|"
+    r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
+    r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -67,6 +67,7 @@ _EPOCH_OF_ONE = re.compile(
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
+_GAINED = re.compile(r"(?<![a-z])(?:reward|return)s?(?![a-z])", re.IGNORECASE)
 # What counts in a line that says what an agent gained; after the number of an episode, its steps are its length.
 _PLAYED = re.compile(r"(?:(?:num|total|env(?:ironment)?)[ _])?(?:time[ _]?)?steps?", re.IGNORECASE)
 _OF_EPISODE = re.compile(
@@ -255,6 +256,7 @@ class Shape:
         self.with_stamp = 0
         self.resolution_s = 0.0  # of the coarsest stamp
         self.in_training = False  # a word of training stands in its lines
+        self.in_play = False  # or what an agent gained, which a training prints now and then, and a game at each step
         self.first_and_last = [False, False]  # whether its first count is 0 in a line, and its total in one
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.ratios: set[float] = set()  # of two counts of steps, in each line
@@ -327,6 +329,7 @@ class Shape:
         self.amid += self.interrupted if begins is False else 0
         self.interrupted = 0
         self.in_training = self.in_training or bool(_WORK.search(line.text))
+        self.in_play = self.in_play or bool(_GAINED.search(line.text))
         falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
         if self.lines == 1 or sum(self.falls) > falls:
@@ -752,6 +755,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
         shape.name_as(shapes.values())
         shape.drop_multiples()
         shape.drop_constant()
+        shape.in_training |= shape.in_play and shape.leaps_over
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values()), timed

@@ -271,6 +271,11 @@ class LineTimes:
         values = self.values.get(name)
         return bool(values) and _COARSE * statistics.median(values or ()) < 10.0 ** -self.decimals(name)
 
+    def has_coarse_rates(self, decimals: int | None, share: float = _COARSE) -> bool:
+        """Whether the last digit of a rate of steps is more than a share of it: `0.2 it/s` is 4 to 6.7 s a step."""
+        shown = self.values.get(RUNNING)
+        return decimals is not None and bool(shown) and share / statistics.median(shown or ()) < 10.0**-decimals
+
     def is_of_clock(self, name: str) -> bool:
         """Whether a time without a unit is that of the stamps, in so few digits that these say it better."""
         role, unit = read_name(name)
