@@ -185,7 +185,8 @@ class LineTimes:
         spans = [span for span, _ in self.by_clock]
         if not spans or statistics.median(spans) >= _ONE_STAMP * self.resolution_s:
             return False
-        evenly = sum(span for span in spans if span <= self._short_s)
+        short_s = self._short_s
+        evenly = sum(span for span in spans if span <= short_s)
         least = _EVENLY_EPOCHS if self.of_epochs else _EVENLY
         return evenly >= least * sum(spans) > 0
 
@@ -209,7 +210,8 @@ class LineTimes:
             return 0
         span_s, steps = (statistics.median(part) for part in zip(*self.by_clock, strict=True))
         if self.within_resolution:
-            short = [span for span, _ in self.by_clock if span <= self._short_s]
+            short_s = self._short_s
+            short = [span for span, _ in self.by_clock if span <= short_s]
             return math.ceil(_LONG * self.resolution_s / statistics.fmean(short)) * int(steps)
         fine = not span_s or span_s >= _FINE * self.resolution_s
         return 0 if fine else math.ceil(_FINE * self.resolution_s / span_s) * int(steps)
