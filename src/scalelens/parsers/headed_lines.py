@@ -173,7 +173,7 @@ class _Blocks:
                 text = held + text
             held = f"{text.strip()} " if is_stamp_alone(text) else held if not text.strip() else ""
             text, rank, location = without_prefix(text)
-            text, whose = in_english(text), (rank, location)
+            text, whose = in_english(text, below_a_count=True), (rank, location)
             parts = shaped(text)
             if parts and parts.key == self.shape.key and self.is_heading(parts.parsed.fields):
                 if whose in opened:
