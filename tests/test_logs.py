@@ -270,6 +270,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "rl_games": {(ONE, JOB)},  # of all devices
     "tacotron2": {(ONE, NO_RATE)},
     "monai": {(ONE, NO_RATE)},  # without the wait for the batch
+    "ignite_progress": {(WINDOW, NO_RATE)},  # what the elapsed seconds grew by
     "pfllib": {(ONE, NO_RATE)},  # a round of all clients, with its evaluation
     # What the time since the start, by the rate, grew by; where the digits are too few, the rate since the start.
     "cleanrl": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, JOB)},

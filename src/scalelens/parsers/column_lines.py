@@ -9,7 +9,8 @@ Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.
 One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to be
 next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
-may come before the names and each row: then they tell the time of steps, or show what a time without a unit is.
+may come before the names and each row, and the function that calls it: then they tell the time of steps, or of epochs
+where no column does, or show what a time without a unit is.
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time

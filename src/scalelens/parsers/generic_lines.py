@@ -117,7 +117,8 @@ steps, it also is where it fills at least twice and, at least every second time,
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
-is a bar if other lines count as many epochs.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
+is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
+full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
 Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so

@@ -19,6 +19,7 @@ time stamp, an epoch's time is that until the next heading, with the validation 
 below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  Fewer than five are read only where
 they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
 total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
+A line below a heading that states a time in Chinese, Japanese or Korean is read as if its words were English.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
