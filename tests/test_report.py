@@ -161,7 +161,7 @@ def test_sentences_of_failures_and_contradictions() -> None:
     rows = rows.with_columns(text=pl.Series(["CUDA out of memory", "oom-kill"]))
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ran out of memory: job A, job B."
     facts = {"run_id": ["a", "a", "b", "b"], "key": ["devices"] * 4, "value": ["8", "4"] * 2,
-             "origin": ["log", "nccl"] * 2, "chosen": [True, False] * 2}  # fmt: skip
+             "origin": ["log", "nccl"] * 2, "is_timed": True, "chosen": [True, False] * 2}  # fmt: skip
     said = contradictions.sentences(pl.DataFrame(facts), NAMES)
     assert [one.text for one in said] == ["job A, job B: the number of devices is 8 by the log, 4 by NCCL's lines."]
     assert said[0].doubt == "This page uses 8. With the other value, what follows from it differs by a factor of 2."

@@ -447,6 +447,13 @@ PREFIXES = {
     "torchrun, host with a rank": "[gpu-node.cluster0]:",
     "mpirun --tag-output": "[1,3]<stdout>:",
     "mpirun with its time": "Fri Nov 20 10:11:12 2026[1,3]<stdout>:",
+    "horovodrun": "[3]<stdout>:",
+    "horovodrun with its time": "Tue Sep  8 09:24:20 2026[3]<stderr>:",
+    "SageMaker's mpirun": "[1,mpirank:3,algo-1]<stdout>:",
+    "c10d": "[rank3]: ",
+    "SkyPilot": "(worker3, rank=3, pid=4711, ip=10.0.0.7) ",
+    "SkyPilot, its head": "(head, rank=0, pid=4711) ",
+    "SkyPilot on one node": "(train-gpt, pid=4711) ",
     "Intel MPI -prepend-rank": "[3] ",
     "pdsh": "nid005033: ",
     "deepspeed's launcher": "10.0.0.7: ",
@@ -494,6 +501,34 @@ def test_prefixes_change_only_rank_and_place(path: Path, launchers: int) -> None
         assert but_ranks(read(prefixed)) == plain, launcher
 
 
+# Read by their whole text, and not line by line as those of tools are.
+OF_WHOLE_TEXTS = [
+    path
+    for path in FILES
+    if path.parent.name in ("column_lines", "generic_lines", "headed_lines", "numbered_lines") and path.suffix == ".log"
+]
+OWN_TIME_FIRST = {"generic_lines/python_times.log", "generic_lines/stamps_of_containers.log"}
+
+
+@pytest.mark.parametrize("path", spread(OF_WHOLE_TEXTS, _named, "one label", share=8))
+@pytest.mark.parametrize("label", ["0: ", "[default0]:", "[1,0]<stdout>:"])
+def test_one_label_changes_only_rank_and_place(path: Path, label: str) -> None:
+    """Also in tables and headings, which stand in several lines."""
+    content = path.read_bytes()
+    if PREFIXED.search(content) or f"{path.parent.name}/{path.name}" in OWN_TIME_FIRST:
+        pytest.skip("has prefixes of its own, or times that only stand before a line")
+    labelled = b"".join(label.encode() + line for line in in_lines(content))
+    assert times_of(read(labelled)) == times_of(read(content))
+
+
+def times_of(result: Result) -> list[tuple[Any, ...]]:
+    """Steps and spans, without whose they are."""
+    rows = [*result.tables.get("steps", []), *result.tables.get("phases", [])]
+    return [
+        tuple(row.get(name) for name in ("line", "step", "phase", "step_s", "span_s", "samples_per_s")) for row in rows
+    ]
+
+
 def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Rows without what says or follows from whose a line is."""
     tables = result.without("rank", "place", "text")
@@ -507,7 +542,10 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     [
         ("3: ", 3, None),
         ("[1,3]<stdout>:", 3, None),
+        ("[3]<stdout>:", 3, None),
+        ("[1,mpirank:3,algo-1]<stdout>:", 3, None),
         ("[rank3]:", 3, None),
+        ("[rank3]: ", 3, None),
         ("[default3]:", None, "default3"),
         ("nid005033: ", None, "nid005033"),
         ("[ip-10-0-147-9:3]:", None, "ip-10-0-147-9:3"),
@@ -517,6 +555,9 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
         ("trainer-3  | ", None, "trainer-3"),
         ("[pod/train-worker-3/pytorch] 2026-05-06T07:08:09.125Z [default0]:", None, "train-worker-3/default0"),
         ("(RayTrainWorker pid=4711, ip=10.0.0.7) ", None, "pid=4711, ip=10.0.0.7"),
+        ("(worker3, rank=3, pid=4711, ip=10.0.0.7) ", None, "worker3"),
+        ("(head, rank=0, pid=4711) [default0]:", None, "head/default0"),
+        ("(train-gpt, pid=4711) ", None, "pid=4711"),
         ("2026-05-06T07:08:09.125004537+02:00 3: ", 3, None),
     ],
 )

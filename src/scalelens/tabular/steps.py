@@ -220,6 +220,7 @@ class _RowWriter:
             value = table.cell(record, role) if ROLE[role].kind == "text" else table.count(record, role)
             rows.param(role, value, record.line)
         rank, place = table.whose(record)
+        rank = rows.rank if (rank, place) == (None, None) else rank
         epoch, phase = table.value(record, "epoch"), table.phase(record)
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)

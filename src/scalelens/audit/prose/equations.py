@@ -179,6 +179,8 @@ def _of_sides(
         return None  # it goes on in the next line
     if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and " " not in line[begin : sign.start()]:
         return None  # "N=48/64 = 125196-99"
+    if begin and line[begin - 1] == "=" and re.search(r"\d\s+[A-Za-z_]\w*$", line[begin : sign.start()]):
+        return None  # "matched=500/500 confidence=0.945": a name and its value, and the next one
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):

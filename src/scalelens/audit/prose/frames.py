@@ -72,8 +72,8 @@ def _of_changes(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(words.get(name) or words[f"{name}2"])] for name in "abc")
             if id(c) in seen or not _are_values(a, b) or c.hedge == "bound" or c.low <= 0 <= c.high:
                 continue
-            if is_share_of_all(a, b, c, found[0]):
-                continue
+            if is_share_of_all(a, b, c, found[0]) or (not c.unit and len(c.text.lstrip("+-\u2212")) == 1):
+                continue  # "0.7622 → 0.7927 (+5)": five more of something
             ways = _ways(a, b, c, is_gap=pattern is _GAP)
             if not ways or any(not _room(c).apart(way) for way in ways) or _is_of_others(sentence, (a, b, c)):
                 continue
@@ -140,6 +140,9 @@ def _of_shares(sentence: Sentence) -> Iterator[Finding]:
     for found in _SHARE.finditer(sentence.marked):
         a, b, c = (sentence.numbers[int(found[name])] for name in "abc")
         units = {a.unit, b.unit} - {"", *COUNTED}
+        nouns = [part.strip(" /*_(（[=") for part in re.split(r"<\d+>", found[0])[1:3]]
+        if "/" in found[0] and all(nouns) and nouns[0] != nouns[1]:
+            continue  # "90k train / 10k validation (10 %)": two parts
         if c.unit != "%" or any(each.hedge for each in (a, b, c)) or min(a.low, b.low, c.low) <= 0:
             continue
         if units & {"%", "x"} or len({base(unit)[0] for unit in units}) > 1 or c.text[0] in "+-\u2212":

@@ -148,6 +148,7 @@ def _is_named(cell: _Cell, said: Number, slip: str, words: frozenset[str], in_ro
     is_sure = slip != DIGIT or is_far
     has_label, has_heading = bool(label) and label <= words, bool(heading) and heading <= words
     if in_row:
-        return (has_label or has_heading) and (is_sure or _significant(said) >= _MANY)
+        few = slip == DIGIT and _significant(said) < _MANY  # many numbers of a row are one digit away
+        return (has_heading or (has_label and not few)) and (is_sure or _significant(said) >= _MANY)
     has_most = len(label & words) >= _WORDS_OF_ROW and 2 * len(label & words) >= len(label)
     return has_label or ((has_most or has_heading) and is_sure)

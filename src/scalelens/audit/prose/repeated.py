@@ -25,6 +25,7 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|batch|layer)s?[ =:#]*(\d[\d,]*)")
+MEAN = re.compile(r"\b(?:mean|average|avg|median|geomean)\b", re.IGNORECASE)
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
@@ -221,6 +222,8 @@ def _cell_of(
     by_column = [_column_strength(own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
     is_the_only_row = len(by_row) == 1 == by_row[0]
+    before = sentence.text[sentence.positions[place - 1][1] if place else 0 : sentence.positions[place][0]]
+    of_a_mean = MEAN.search(before) is not None
     for row, strength in enumerate(by_row):
         for column, cell in enumerate(table.cells[row]):
             if cell is None or not column or cell.hedge or not strength + by_column[column]:
@@ -235,6 +238,8 @@ def _cell_of(
                 return None
             if any(each.low <= cell.high and cell.low <= each.high for each in sentence.numbers):
                 continue
+            if of_a_mean and not MEAN.search(f"{table.texts[row][0]} {table.headings[column]}"):
+                continue  # of all rows
             if _may_be_one(number, cell) and (words_of := _slip(number, cell, named, is_named, of_another)):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
@@ -359,6 +364,8 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
         return in_units or row + column > 4
     if same and number.text[-1] in _NAMED and cell.text[-1] not in _NAMED:
         return False  # 43.7M in a column of millions
+    if factor == 100 and min(number.low, cell.low) < 1:
+        return False  # a fraction and its points
     if factor >= 1000:
         return in_units or row > 3
     return factor != 2 or is_well_named
