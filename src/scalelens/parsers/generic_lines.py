@@ -89,7 +89,8 @@ multiple of the other, the smaller is the step.
 An epoch whose losses of training and of validation have a line each ends once.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
 as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
-validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
+validation alone is not the epoch's.  Where each micro-step has a line (`micro_step 5 (step 1)`), the last one of a step is
+its record, and a step that the log ends in the middle of has none.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
