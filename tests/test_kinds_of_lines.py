@@ -1,5 +1,6 @@
 """Kinds of lines that logs of strangers have: JSON in a line, stamps of other kinds, lines that only recall an epoch."""
 
+import random
 from datetime import datetime
 from pathlib import Path
 
@@ -490,3 +491,36 @@ def test_a_second_loss_after_a_validation_is_not_the_trainings(tmp_path: Path) -
     path = log(tmp_path, *lines)
     assert asked(path, tmp_path, "SELECT count(*), median(span_s) FROM phases") == [(9, 12.5)]
     assert asked(path, tmp_path, "SELECT round(sum(loss), 1) FROM steps") == [(4.5,)]
+
+
+# Rates since the start, and times that follow from them
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_times_by_a_rate_since_the_start_are_those_of_the_iterations(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    usual_s = chance.choice([0.8, 4.0, 20.0])
+    made = int(usual_s * chance.choice([800, 3_000, 40_000]))  # steps of the environment in each iteration
+    ends, lines = [chance.uniform(1, 30)], list[str]()  # seconds since the start
+    for iteration in range(1, 120):
+        ends.append(ends[-1] + usual_s * chance.uniform(0.95, 1.05))
+        lines.append(f"Epoch: {iteration}, global_step={(iteration - 1) * made}")
+        lines.append(f"SPS: {int(iteration * made / ends[-1])}, pg_loss=-0.0025")
+    told = asked(
+        log(tmp_path, *lines), tmp_path, "SELECT step, step_s, averaged_steps FROM steps WHERE step_s IS NOT NULL"
+    )
+    assert len(told) >= 3
+    for step, step_s, averaged in told:
+        true_s = (ends[step] - ends[step - averaged]) / averaged
+        assert step_s == pytest.approx(true_s, rel=0.04)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_rate_of_few_digits_tells_no_wrong_time(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    step_s, decimals = chance.uniform(0.2, 9), chance.choice([0, 1, 2])
+    rate = f"{1 / step_s:.{decimals}f}"
+    lines = [f"step {step} | loss {9 / step:.3f} | {rate} it/s" for step in range(10, 300, 10)]
+    told = asked(log(tmp_path, *lines), tmp_path, "SELECT median(step_s) FROM steps WHERE step_s IS NOT NULL")
+    shown_s = told[0][0]
+    assert shown_s is None or shown_s == pytest.approx(step_s, rel=0.12)

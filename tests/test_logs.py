@@ -271,7 +271,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "rl_games": {(ONE, JOB)},  # of all devices
     "tacotron2": {(ONE, NO_RATE)},
     "monai": {(ONE, NO_RATE)},  # without the wait for the batch
+    "ignite_progress": {(WINDOW, NO_RATE)},  # what the elapsed seconds grew by
     "pfllib": {(ONE, NO_RATE)},  # a round of all clients, with its evaluation
+    # What the time since the start, by the rate, grew by; where the digits are too few, the rate since the start.
+    "cleanrl": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, JOB)},
+    "a2c_acktr": {(WINDOW, NO_RATE), (RUNNING, JOB)},
+    "pufferlib": {(WINDOW, JOB), ("", JOB)},  # what the time since the start grew by; the rate since the last panel
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
     "torchtitan_settings": {(ONE, RANK), (WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations

@@ -9,7 +9,8 @@ Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.
 One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to be
 next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
-may come before the names and each row: then they tell the time of steps, or show what a time without a unit is.
+may come before the names and each row, and the function that calls it: then they tell the time of steps, or of epochs
+where no column does, or show what a time without a unit is.
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time
@@ -48,9 +49,11 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)\Z", re.IG
 _WITH_UNIT = re.compile(r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s?([A-Za-z\u00b5\u03bc]{1,7})\Z")  # 0.81 s
 _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names that skorch and Chainer print together
 _BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
-_COUNT = re.compile(r"\d+(?:/\d+)?\Z")
+_COUNT = re.compile(r"\d+(?: {0,3}/ {0,3}\d+)?\Z")
 _OF_BATCHES = re.compile(r"epoch\s+(?:batch|iter|step)", re.IGNORECASE)
-_LEVEL = re.compile(r"[\s\])}:-]*\[?(?:INFO|DEBUG|WARNING|root)\]?:?(?: -)?")  # [INFO]: of a logger
+_LEVEL = re.compile(  # [INFO]: of a logger, and the function that called it
+    r"[\s\])}:-]*\[?(?:INFO|DEBUG|WARNING|root)[\])]?:?(?: -)?(?:(?<=-) [a-z_]\w{0,30}:(?= ))?"
+)
 _STAMPED_TO_S = 1.0  # the resolution that stamps are taken to have
 _LEAST = 3  # columns
 _IN_HEAD = 2_000  # lines that are searched for the names
@@ -76,8 +79,11 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     first = next(_records(source), None)
     steps = [name for name in (first.cells if first else ()) if read_name(name).role in ("step", "batch")]
-    if rows.mapping or not first or BY_CLOCK not in first.cells or not steps:
+    epochs = [name for name in (first.cells if first else ()) if read_name(name).role == "epoch"]
+    if rows.mapping or not first or BY_CLOCK not in first.cells or not (steps or epochs):
         return tabular.read(source, rows, _records)
+    if not steps:
+        return _read_epochs(source, rows, epochs[0])
     times = LineTimes(steps[0], _STAMPED_TO_S)
     survey = Survey(times.seen(_records(source)))
     proven = times.proven()
@@ -93,6 +99,22 @@ def read(source: Source, rows: Rows) -> str | None:
     return None
 
 
+def _read_epochs(source: Source, rows: Rows, epoch: str) -> str | None:
+    """Rows of a table of epochs whose rows have a logger's stamps: these tell their times where no column does."""
+    times = LineTimes(epoch, _STAMPED_TO_S, of_epochs=True)
+    survey = Survey(times.seen(_records(source)))
+    readings = assign({name: values for name, values in survey.columns.items() if name != BY_CLOCK}, {})
+    told = {reading.role for reading in readings} & {"epoch_time", "time", "elapsed"}
+    if told or any(reading.refusal for reading in readings) or not times.stamps_tell:
+        return tabular.read(source, rows, _records)
+    readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
+    if lacking := lacks(survey, readings):
+        return lacking
+    rows.assigned = readings
+    write_rows(source, rows, _records, survey, readings, least_epoch_s=times.least_epoch_s)
+    return None
+
+
 def _shown(line: str) -> str:
     """What a terminal shows of a line in the end: without colors, and without the bars that were drawn in its place."""
     return (ANSI.sub("", line) if "\x1b" in line else line).rpartition("\r")[2]
@@ -100,7 +122,7 @@ def _shown(line: str) -> str:
 
 def _apart(line: str) -> tuple[Stamp | None, str]:
     """The stamp of a logger before a line, and the line without it and its level."""
-    stamp = stamp_in(line) if line[:1].isdigit() or line[:1] == "[" else None
+    stamp = stamp_in(line) if line[:1].isdigit() or line[:1] in "[(" else None
     if stamp is None or (_BORDERS.search(line) and not _LEVEL.match(line, stamp.span[1])):
         return None, line
     level = _LEVEL.match(line, stamp.span[1])
@@ -164,7 +186,7 @@ def _totals(names: list[str], cells: list[str]) -> dict[str, Any]:
 def _value(name: str, cell: str, names: list[str]) -> tuple[str, Any]:
     """Column and value of a cell."""
     if read_name(name).role in COUNTS:
-        return name, cell.partition("/")[0]
+        return name, cell.partition("/")[0].rstrip()
     if span := _SPAN.match(cell):
         hours, minutes, seconds = (float(part or 0) for part in span.groups())
         return f"{name} [s]", hours * 3600 + minutes * 60 + seconds

@@ -43,7 +43,8 @@ and with time stamps at least ten times finer than the time between the lines, o
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
 saving comes between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
-same line that says the same with more digits, and against time stamps if their last digit is more than a twentieth.
+same line that says the same with more digits, and against time stamps if their last digit is more than a twentieth; one
+whose last digit is more than a fifth (`0.2 it/s`) tells no time.
 Where they go up and down as the time stamps do, they are of the steps since the line before.
 
 A time with another in brackets (`0.31 (0.35)`) may be of the last steps alone: it is read where it is that of the clock
@@ -60,11 +61,12 @@ a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is th
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
 it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
-validation, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
+validation, and grows by one, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  Lines that sum up each epoch, a fifth of
 those of steps or fewer, are none of them; and of a `step` that begins anew in each epoch and a `global_step`, the second counts.  A mean over all epochs that a
 line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.  So is the mean by a line that
-states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), and by the one total
+states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), or the mean beside that
+(`Training time: 1673.0s (20.40s/epoch)`), and by the one total
 after all epochs, counted from the first (`Training complete in 4m 12s`).  A time that is the same in each of ten epochs is
 that of an epoch: one since the start would grow.
 
@@ -81,12 +83,14 @@ restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3`
 validation.  `dt` beside an epoch alone is its time.
 
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01`,
-`time: 0:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
+`time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
+An epoch whose losses of training and of validation have a line each ends once.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
 as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
-validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
+validation alone is not the epoch's.  Where each micro-step has a line (`micro_step 5 (step 1)`), the last one of a step is
+its record, and a step that the log ends in the middle of has none.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
@@ -97,23 +101,25 @@ with pauses`.  A stamp may count seconds since 1970, or
 be alone on the line before; it may be that of a container's log or of syslog, end with the minute, name its month, or
 have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
-beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
+beginning is the time since the start, and so is `[24:1:36]`; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
 it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
 tenth has a line, a time may be that of ten, and is not read.  `Ep 3/20` counts epochs, and episodes, which are not read,
-with a reward.
+with a reward.  In a line that says what an agent gained (`reward`, `return`), `Num steps: 10000` at the beginning counts
+steps, if it leaps; `Steps: 157` after the number of an episode is the length of that.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
-on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
+on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read, nor is one of data, examples or a file.
 A bar without a label is the training's where lines of training come between its drawings; so is one without a total
 that is drawn once for each of them (`12it [00:50, 4.1s/it]step: 12, loss: 0.3`), whose losses are left out.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
-is a bar if other lines count as many epochs.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
+is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
+full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
 Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so

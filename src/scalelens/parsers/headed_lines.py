@@ -13,12 +13,13 @@ of a step may hold the time that has passed, which is left out.  `Elapsed Time: 
 where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
-`Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
+`Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 200 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
 below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  Fewer than five are read only where
 they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
 total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
+A line below a heading that states a time in Chinese, Japanese or Korean is read as if its words were English.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
@@ -53,7 +54,7 @@ GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
 
 _MOST_LINES = 300_000
-_LINES_BELOW = {"step": 5, "epoch": 60}
+_LINES_BELOW = {"step": 5, "epoch": 200}
 _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== Step 3/100 =====`, and the lines below it
 _RULE_ALONE = re.compile(r"\s*[=#*~\u2500-\u257f-]{3,}\s*")
 _MOSTLY = 0.9
@@ -173,7 +174,7 @@ class _Blocks:
                 text = held + text
             held = f"{text.strip()} " if is_stamp_alone(text) else held if not text.strip() else ""
             text, rank, location = without_prefix(text)
-            text, whose = in_english(text), (rank, location)
+            text, whose = in_english(text, below_a_count=True), (rank, location)
             parts = shaped(text)
             if parts and parts.key == self.shape.key and self.is_heading(parts.parsed.fields):
                 if whose in opened:

@@ -23,6 +23,7 @@ from scalelens.parsing.bar_updates import (
     Update,
     from_start,
     mean_of_closed,
+    until_full,
     updates_of,
     without_redraws,
 )
@@ -54,6 +55,7 @@ class BarTimes(NamedTuple):
 
 def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
+    drawings = until_full(drawings)
     start, updates = updates_of(drawings)
     hidden = sum(d.pace_s is None and d.step > 0 < d.elapsed_s for d in drawings)  # a narrow terminal cut their rates
     if hidden > _HIDDEN * len(drawings):

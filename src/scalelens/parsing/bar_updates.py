@@ -15,6 +15,8 @@ from scalelens.parsing.progress_bars import Drawing
 
 SURELY_ALL_S = 0.2  # steps that take as long are all drawn, so that a leap of the count is drawings lost
 LATE_S = 0.1  # a drawing after its update
+_LONG_S = 10
+_SURELY_LATER_S, _SEVERAL = 2, 3  # by a clock of whole seconds; and steps
 _AT_LEAST_S = 3  # of a bar, for its whole seconds to confirm a mean
 
 
@@ -26,6 +28,21 @@ class Update(NamedTuple):
     elapsed_s: int
     pace_s: float
     error: float
+
+
+def until_full(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
+    """The drawings of a bar without those that come when it has long been full: a validation lies before these.
+
+    The last step is over when the bar is full; that it is closed takes no time.  Of a bar that is full after a few
+    seconds, the last step may be the slow one.
+    """
+    last = drawings[-1]
+    full = [now for now in drawings if now.step == last.step == last.total]
+    if not full or not full[0].pace_s or full[0].elapsed_s < _LONG_S:
+        return drawings
+    apart_s = max(_SEVERAL * full[0].pace_s, _SURELY_LATER_S)
+    late = sum(now.elapsed_s - full[0].elapsed_s >= apart_s for now in full)
+    return drawings[: len(drawings) - late] if late else drawings
 
 
 def updates_of(drawings: Sequence[Drawing]) -> tuple[Drawing | None, list[Update]]:

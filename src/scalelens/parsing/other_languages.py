@@ -11,10 +11,11 @@ _WORDS = {
     " val loss ": "Validierungsverlust 验证损失 検証損失",
     " train loss ": "Trainingsverlust 训练损失 訓練損失",
     " loss ": "Verlust perte pérdida perda perdita 损失值 损失 損失 손실 потери ошибка",
-    " epoch time ": "每轮耗时 每轮用时 本轮耗时 本轮用时 轮耗时 轮用时",
+    " epoch time ": "每轮耗时 每轮用时 每轮时间 每轮训练时间 每轮训练耗时 本轮耗时 本轮用时 本轮时间 "
+    "本轮训练时间 本轮训练耗时 轮耗时 轮用时 轮时间 エポック時間",
     " step time ": "每步耗时 每步用时 单步耗时 单步用时",
     " eta ": "verbleibend restant restante 预计剩余时间 剩余时间 预计剩余 剩余",
-    " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时",
+    " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时 累计时间",
     " per ": "pro por par",
     " training ": "训练 訓練 学習 학습",
     " validation ": "验证 検証 검증",
@@ -26,7 +27,8 @@ _WORDS = {
     " batch ": "批次 バッチ 배치 lote батч",
     " learning rate ": "Lernrate 学习率 学習率",
     " accuracy ": "Genauigkeit exactitude 准确率 正確率 精度",
-    " time ": "Dauer Zeit durée temps tiempo duración tempo duração durata 耗时 用时 时间 時間 시간 время",
+    " time ": "Dauer Zeit durée temps tiempo duración tempo duração durata время 耗时 用时 花费时间 已用时间 时间 "
+    "経過時間 所要時間 時間 경과시간 소요시간 시간",
     " ms": "毫秒 ミリ秒 мс",
     " s": "Sekunden secondes segundos secondi 秒钟 秒 초 секунд сек",
     " min": "Minuten 分钟 분 минут мин",
@@ -49,21 +51,29 @@ COUNTING = tuple(
     word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].lower().split()
 )
 _COUNTING_SIGNS = tuple(word for word in COUNTING if word[0] >= "\u3000")
-_COUNTING_IN_ENGLISH = ("poch", "tep", "ter", "atch")  # next to signs: `Epoch 3 训练损失: 2.1`
+_TIMES = tuple(
+    word for key in (" time ", " total time ", " epoch time ") for word in _WORDS[key].split() if word[0] >= "\u3000"
+)
+_COUNTING_IN_ENGLISH = ("poch", "POCH", "tep", "STEP", "ter", "atch")  # next to signs: `Epoch 3 训练损失: 2.1`
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
 _IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione")
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 
-def in_english(text: str) -> str:
-    """A line with the words of training in English, if it counts by a word of another language; else as it is."""
+def in_english(text: str, below_a_count: bool = False) -> str:
+    """A line with the words of training in English, if it counts by a word of another language; else as it is.
+
+    `below_a_count`: it stands below a line that counts, and is put into English as well if it states a time.
+    """
     if text.isascii():
         if not any(part in text for part in _IN_ASCII):
             return text
     elif not _LETTER.search(text):
         return text
     has_signs = any(word in text for word in _COUNTING_SIGNS)
-    if not has_signs and any(part in text for part in _COUNTING_IN_ENGLISH):
+    if not has_signs and (
+        (below_a_count and any(word in text for word in _TIMES)) or any(part in text for part in _COUNTING_IN_ENGLISH)
+    ):
         has_signs = _IN_SIGNS.search(text) is not None
     if not has_signs and not any(word.lower() in COUNTING for word in _WORD.findall(text)):
         return text

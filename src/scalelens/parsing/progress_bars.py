@@ -28,7 +28,8 @@ _OTHER_WORK = re.compile(
     rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
     r"|comput(?:e|ing)(?![a-z])|calculating|metrics|scoring|collecting|roll-?outs?(?![a-z])|reading|writing|parsing"
     r"|building|packing|merging|quantiz|calibrat|prompts?(?![a-z])|requests?(?![a-z])|episodes?(?![a-z])"
-    r"|capturing|games?(?![a-z]))",
+    r"|capturing|games?(?![a-z])|(?<!on )data(?:sets?)?(?![a-z])|examples?(?![a-z]))"
+    r"|\.(?:jsonl?|csv|tsv|txt|parquet|arrow|np[yz]|h5|pkl)(?![a-z])",
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d\d)")

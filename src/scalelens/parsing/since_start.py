@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _CLOSE = 0.01  # share of the steps that a rounded rate may leave open
 _SAME = 0.03  # share by which the loss of a training may differ from the mean of those that were logged
 _FEWEST = 10  # of the clock's last digit between two records, for the difference to be a time
+_TO_A_FIFTIETH = 5  # digits, of which ten are a time
 _ELAPSED = re.compile(r"'elapsed_time': '(?:(\d{1,9})d )?(?:(\d{1,9})h )?(?:(\d{1,9})m )?(\d{1,9})s'")
 _SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': '?(\d+(?:\.(\d+))?)")
 
@@ -61,6 +62,34 @@ class LaunchClocks:
         clock = self._clocks.setdefault((self._rows.part, attempt, *whose), SinceStart())
         written = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step}
         return written | clock.times(step, seconds, self._digit_s)
+
+
+class RateClocks:
+    """The clocks of a log whose records state the steps of an environment so far, and the rate since the start.
+
+    A rate is cut to a whole number: where a time is taken from two of them, it is known to a fiftieth; and else, the
+    rate stands in the row, as the mean that it is.
+    """
+
+    def __init__(self, rows: "Rows") -> None:
+        self._rows = rows
+        self._clocks: dict[tuple[int, int, int | None, str | None], tuple[SinceStart, list[tuple[int, int]]]] = {}
+
+    def step(self, line: "Line", step: int, total: int | None, rate: int) -> dict[str, Any]:
+        """Columns of `steps` for a record; `total` are the steps of the environment when it was printed, if known."""
+        whose = line.rank, line.location
+        attempt = self._rows.attempt_of(line.number, step, *whose).attempt
+        clock, last = self._clocks.setdefault((self._rows.part, attempt, *whose), (SinceStart(), []))
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
+        row["step"] = step
+        times: dict[str, Any] = {}
+        if total is not None:
+            if last and step > last[0][0] and total > last[0][1]:
+                row["samples"] = (total - last[0][1]) / (step - last[0][0])
+            last[:] = [(step, total)]
+            times = clock.times(step, total / (rate + 0.5), _TO_A_FIFTIETH * total / rate**2) if rate else {}
+        mean = {"samples_per_s": rate or None, "rate_scope": "global", "value_kind": "running_mean"}
+        return row | (times or mean)
 
 
 def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:

@@ -23,6 +23,8 @@ _STAMP = re.compile(
     r"|(?<![\d:.<])(?P<alone>[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
     r"|(?P<to_the_minute>(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d)(?![\d:])"
 )
+# A time since the start whose parts are not padded: `[24:1:36] Epoch 151`.
+_UNPADDED = re.compile(r"\[(\d{1,4}:[0-5]?\d:[0-5]?\d)\](?=\s)")
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"\[?\s*\Z")
 _LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
@@ -58,6 +60,9 @@ def stamp_in(text: str) -> Stamp | None:
         return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))
     if ":" not in text[:_LOOKED_AT] and not _DIGITS_ALONE.search(text[:_LOOKED_AT]):
         return None
+    if unpadded := _UNPADDED.match(text):
+        hours, minutes, seconds = map(float, unpadded[1].split(":"))
+        return Stamp("", hours * 3600 + minutes * 60 + seconds, 1.0, None, unpadded.span(1))
     by_the_minute: Stamp | None = None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
         time = match["time"] or match["clock"] or match["alone"] or match["since"]

@@ -316,7 +316,8 @@ def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
         seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
         if left_s is None and (_LEFT.search(before) or before.endswith("<")):
             left_s = seconds
-        named = _PASSED.search(before) or (match[4] and not first and not match[1] and _TIMED.search(before))
+        unlike_day = match[4] and (not first or len(match[2]) == 1) and not match[1]  # 1:01:01 is no time of day
+        named = _PASSED.search(before) or (unlike_day and _TIMED.search(before))
         in_seconds = match[4] and _THEN_S.match(text, match.end())  # 0:01:01s
         passed = in_seconds or (named and not text[match.end() : match.end() + 1].isalnum())
         if not passed and not bar and match[4] and _THEN_LEFT.match(text, match.end()):

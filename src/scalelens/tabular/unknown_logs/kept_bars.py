@@ -29,7 +29,8 @@ class KeptBars:
     """The bars of one label, if all of their drawings are full."""
 
     def __init__(self) -> None:
-        self.all_full = True
+        self.all_full = True  # but for a last one, in which the training was ended
+        self.is_ended = False
         self.bars = 0
         self._lines: dict[Any, int] = {}
 
@@ -37,7 +38,10 @@ class KeptBars:
         """Notes a drawing.  One without a rate, as at the start, says nothing."""
         if drawing.pace_s is None:
             return
-        self.all_full = self.all_full and _is_full(drawing)
+        self.all_full = self.all_full and not self.is_ended
+        self.is_ended = not _is_full(drawing)
+        if self.is_ended:
+            return
         before = self._lines.get(whose)
         self.bars += before is None or not is_drawn_again(before, line)
         if before is not None or len(self._lines) < _MOST_SERIES:

@@ -29,6 +29,7 @@ from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
+_USELESS = 0.2  # of a rate: with a last digit of more it tells no time
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
@@ -279,6 +280,8 @@ def _read_columns(
     if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
         by_epoch = _sums_by_epoch(table, columns)
         readings = _without_role(readings, lambda reading: reading.role == "elapsed" and reading.column not in by_epoch)
+    if times.has_coarse_rates(table.rate_decimals, _USELESS):
+        readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
         if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
@@ -330,7 +333,7 @@ def _with_clock(
     if guess and coarse and "elapsed" not in stated:
         readings = _without_role(readings, coarse.__contains__)
         return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
-    if times.is_rounded(RUNNING):
+    if times.is_rounded(RUNNING) or times.has_coarse_rates(table.rate_decimals):
         readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     if not timed and not any(times.claims(name) for name in columns if name not in means):

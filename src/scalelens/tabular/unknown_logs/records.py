@@ -92,6 +92,7 @@ class LineTable:
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
         self.stated = StatedTimes()
+        self.rate_decimals: int | None = None  # most digits after the point of its rates of steps per second
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
         timed = [name for name, unit in shape.units.items() if unit in TIMES]
@@ -345,12 +346,12 @@ class LineTable:
             if self.shape.drawn is not None and not field.name and what.lower() in ("it", "s"):
                 return None  # the bar's own, which is smoothed
             if what.lower() in _STEPS[:-1] and per in ("s", "sec", "second"):
-                return RUNNING, 1.0 / value
+                return RUNNING, self._inverted(field, value)
             if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
                 return RUNNING, value * TIMES[SPELT[what.lower()]]
         rate = _NAMED_RATE.match(field.name) if value and not unit else None
         if rate and value and any((rate["what"] or "up").lower() in counted for counted in self.shape.key[1]):
-            return RUNNING, 1.0 / value
+            return RUNNING, self._inverted(field, value)
         if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
         name = field.name if not unit or any(map(str.isalnum, field.name)) else ""
@@ -368,6 +369,12 @@ class LineTable:
             value = value if unit == first else value * TIMES[unit] / TIMES[first]
             unit = first
         return column_of(f"{name} mean" if field.is_mean else name, unit), value
+
+    def _inverted(self, field: Field, per_second: float) -> float:
+        """The time of a step by its rate, whose digits are noted: after a point stands one, be it a zero."""
+        decimals = 0 if field.is_integer else len(repr(float(per_second)).partition(".")[2])
+        self.rate_decimals = max(self.rate_decimals or 0, decimals)
+        return 1.0 / per_second
 
 
 @functools.lru_cache(maxsize=4096)  # the lines of a log have the same names

@@ -44,7 +44,8 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
+    r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
+    r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ _CONFIGURATION = re.compile(
     re.IGNORECASE,
 )
 _OTHER_COUNT = re.compile(
-    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
+    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|cv|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
 _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
 # `ResNet18 epoch: 3`; of these words, none is the name of what is trained.
@@ -66,9 +67,17 @@ _EPOCH_OF_ONE = re.compile(
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
+_GAINED = re.compile(r"(?<![a-z])(?:reward|return)s?(?![a-z])", re.IGNORECASE)
+# What counts in a line that says what an agent gained; after the number of an episode, its steps are its length.
+_PLAYED = re.compile(r"(?:(?:num|total|env(?:ironment)?)[ _])?(?:time[ _]?)?steps?", re.IGNORECASE)
+_OF_EPISODE = re.compile(
+    r"(?:episode|ep)[ _#:]*(?:number|num|no\.?)?|(?:episode|ep)?[ _]?(?:time[ _]?)?steps?(?: taken)?", re.IGNORECASE
+)
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-_LOSS = re.compile(r"(?<![a-z])(?:loss|nll)|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
+_LOSS = re.compile(
+    r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z", re.IGNORECASE
+)  # `Train: 0.54 | Val: 0.96`
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
@@ -84,6 +93,7 @@ _STEPS_OR_PARTS = re.compile(
     r"|loss|done|complet|process|status",
     re.IGNORECASE,
 )
+_LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
@@ -165,6 +175,16 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     for index, field in enumerate(fields):
         short = _is_short(field.name)
         role = None if short and plays else _role_of_count(field)
+        if plays and index == 0 and role is None and field.is_integer and not field.unit:
+            role = "step" if _PLAYED.fullmatch(field.name) else None
+        if (
+            plays
+            and index
+            and role == "step"
+            and not counts
+            and all(map(_OF_EPISODE.fullmatch, (fields[0].name, field.name)))
+        ):
+            role = None  # `Episode 3 | reward 21.5 | steps 157`
         if counts and index + 1 < len(fields) and fields[index + 1].is_mean:
             role = None  # `Steps 412 (405.2)`: what counts has no mean
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
@@ -236,6 +256,7 @@ class Shape:
         self.with_stamp = 0
         self.resolution_s = 0.0  # of the coarsest stamp
         self.in_training = False  # a word of training stands in its lines
+        self.in_play = False  # or what an agent gained, which a training prints now and then, and a game at each step
         self.first_and_last = [False, False]  # whether its first count is 0 in a line, and its total in one
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.ratios: set[float] = set()  # of two counts of steps, in each line
@@ -308,6 +329,7 @@ class Shape:
         self.amid += self.interrupted if begins is False else 0
         self.interrupted = 0
         self.in_training = self.in_training or bool(_WORK.search(line.text))
+        self.in_play = self.in_play or bool(_GAINED.search(line.text))
         falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
         if self.lines == 1 or sum(self.falls) > falls:
@@ -459,7 +481,7 @@ class Shape:
 
         `[003/050] train loss: 1.2, val loss: 1.3 (24.0s)`: a time in it is that of the epoch.
         """
-        if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS:
+        if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS or self.leaps_over:
             return
         measured = [
             name for name, lines in self.names.items()
@@ -468,6 +490,12 @@ class Shape:
         validated = [name for name in measured if _VALIDATED.search(name)]
         if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
+
+    @property
+    def leaps_over(self) -> bool:
+        """Whether its first count mostly grows by more than one: each hundredth step has a line, and the last one."""
+        last = next(reversed(self._before.values()), None)
+        return bool(last) and last[0][0] - (self.counted_first or 0.0) >= _LEAPS * self.lines  # type: ignore[index]
 
     def name_as(self, others: Iterable["Shape"]) -> None:
         """A count without a name for it is of epochs where other lines count these epochs, and stand among its own.
@@ -707,7 +735,8 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
             shape = shapes[parts.key] = Shape(parts, line)
             shape.fills = filled.fills() if shape.is_unlabeled else None
         headings += parts.is_heading
-        ended += [] if parts.ended is None else [parts.ended]
+        # The losses of training and of validation may be told in two lines of an epoch: it ends once.
+        ended += [] if parts.ended is None or ended[-1:] == [parts.ended] else [parts.ended]
         shape.take(line, parts, headings, len(ended))
         ends.counted(shape, parts.parsed.stamp)
         if shape.fills and drawing:
@@ -726,6 +755,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
         shape.name_as(shapes.values())
         shape.drop_multiples()
         shape.drop_constant()
+        shape.in_training |= shape.in_play and shape.leaps_over
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values()), timed

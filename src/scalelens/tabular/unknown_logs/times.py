@@ -185,7 +185,8 @@ class LineTimes:
         spans = [span for span, _ in self.by_clock]
         if not spans or statistics.median(spans) >= _ONE_STAMP * self.resolution_s:
             return False
-        evenly = sum(span for span in spans if span <= self._short_s)
+        short_s = self._short_s
+        evenly = sum(span for span in spans if span <= short_s)
         least = _EVENLY_EPOCHS if self.of_epochs else _EVENLY
         return evenly >= least * sum(spans) > 0
 
@@ -209,7 +210,8 @@ class LineTimes:
             return 0
         span_s, steps = (statistics.median(part) for part in zip(*self.by_clock, strict=True))
         if self.within_resolution:
-            short = [span for span, _ in self.by_clock if span <= self._short_s]
+            short_s = self._short_s
+            short = [span for span, _ in self.by_clock if span <= short_s]
             return math.ceil(_LONG * self.resolution_s / statistics.fmean(short)) * int(steps)
         fine = not span_s or span_s >= _FINE * self.resolution_s
         return 0 if fine else math.ceil(_FINE * self.resolution_s / span_s) * int(steps)
@@ -270,6 +272,11 @@ class LineTimes:
         """Whether a time has so few digits that time stamps say it better: its last one is more than a twentieth."""
         values = self.values.get(name)
         return bool(values) and _COARSE * statistics.median(values or ()) < 10.0 ** -self.decimals(name)
+
+    def has_coarse_rates(self, decimals: int | None, share: float = _COARSE) -> bool:
+        """Whether the last digit of a rate of steps is more than a share of it: `0.2 it/s` is 4 to 6.7 s a step."""
+        shown = self.values.get(RUNNING)
+        return decimals is not None and bool(shown) and share / statistics.median(shown or ()) < 10.0**-decimals
 
     def is_of_clock(self, name: str) -> bool:
         """Whether a time without a unit is that of the stamps, in so few digits that these say it better."""

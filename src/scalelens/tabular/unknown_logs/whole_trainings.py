@@ -2,6 +2,7 @@
 
     27 epochs in 24m 6s. Best val acc 98.47%                   of as many epochs as the line says
     Number of epochs: 200 - Training time: 64.01 seconds
+    Training wall time: 1673.0s (20.40s/epoch)                 as it says
     Epoch 20: train loss 0.31                                  of as many as the lines before it counted
     Training complete in 4m 12s
 
@@ -19,6 +20,11 @@ _EPOCHS_IN = re.compile(r"(?<![\w./-])([1-9]\d{0,6}) epochs (?:in|took)(?![a-z])
 _EPOCHS_AND_TIME = re.compile(
     r"(?<![a-z])(?:number of|num|n|total|trained) ?epochs ?[:=] ?([1-9]\d{0,6})(?![\d./]).{0,40}"
     r"(?<![a-z])train(?:ing)?[ _](?:time|duration)",
+    re.IGNORECASE,
+)
+_MEAN_BESIDE = re.compile(
+    r"(?<![a-z])train(?:ing)?\b.{0,40}\d ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?) {0,2}"
+    r"\((?:avg\.? |average |mean )?(\d+(?:\.\d+)?) ?(s|secs?|seconds?|mins?|minutes?)(?:/| per )epoch\)",
     re.IGNORECASE,
 )
 _OF_SOMETHING_ELSE = re.compile(
@@ -55,7 +61,9 @@ def means_of_trainings(source: Source, rows: Rows, epochs: Shape | None = None) 
 
 
 def _of_said_epochs(text: str) -> float | None:
-    """Seconds of an epoch by a line that states how many epochs a training had, and its time."""
+    """Seconds of an epoch by a line that states them beside the time of a training, or how many epochs that had."""
+    if beside := _MEAN_BESIDE.search(text):
+        return float(beside[1]) * (60 if beside[2].lower().startswith("m") else 1) or None
     said = _EPOCHS_IN.search(text) or _EPOCHS_AND_TIME.search(text)
     if said is None or _OF_SOMETHING_ELSE.search(text):
         return None
