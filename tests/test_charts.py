@@ -31,6 +31,8 @@ from scalelens.charts import (
     kernel_tree,
     naming,
     run_labels,
+    run_rates,
+    run_strips,
     scaling,
     stacked_bars,
     style,
@@ -881,6 +883,23 @@ def test_places_repeats_and_wrong_results_of_collectives():
     assert "all_reduce · 8 GPUs · float · sum." in text and "out of place" not in text
 
 
+@pytest.mark.parametrize("place", ["in", "out"])
+def test_collectives_of_one_size_are_drawn_over_devices(place):
+    """One line over the devices, full and filled as there is one place, whatever the runs are called."""
+    rows = rows_of("collective_benchmarks/two_tests_two_sizes")
+    one = rows.filter(pl.col("message_bytes") == 2**20, pl.col("test") == "all_reduce", pl.col("place") == place)
+    drawn = draw("collective_benchmarks/x", one)
+    lines = [mark for mark in marks(render.specification(drawn, {})) if mark["mark"]["type"] == "line"]
+    assert [row["devices"] for row in lines[0]["data"]["values"]] == [8, 16] and lines[0]["mark"]["strokeDash"] == [
+        1,
+        0,
+    ]
+    assert lines[0]["encoding"]["x"]["field"] == "devices" and len(lines) == 1
+    text = text_of(drawn)
+    assert "all_reduce · float · sum. Messages of 1.05 MB. 2 runs" in text and "GPUs" in text
+    assert "message size" in text_of(draw("collective_benchmarks/x", one.with_columns(devices=pl.lit(None, pl.Int64))))
+
+
 def test_runs_of_collectives_with_equal_names_are_told_apart():
     rows = rows_of("collective_benchmarks/two_tests_two_sizes")
     twins = rows.filter(pl.col("test") == "all_reduce").with_columns(name=pl.lit("n"), devices=pl.lit(8))
@@ -1477,6 +1496,38 @@ def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():
     assert [point["label"] for point in points] == [
         "436m · batch 2", "436m · batch 16", "447m_wide · batch 2", "447m_wide · batch 16",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("a_model_of_a_long_name_{}", "Names of models begin with a_model_of_a_long_name_."),
+        ("{}_is_a_model_of_a_long_name", "Names of models end with _is_a_model_of_a_long_name."),
+    ],
+)
+def test_what_all_models_share_at_one_end_is_a_sentence(model, sentence):
+    points = [{"series": k, "devices": 8, "model": model.format(k), "device_unit": "gpu"} for k in ("one", "two")]
+    assert naming.name_by_facts(points, ("model",), room=60) == sentence
+    assert [point["label"] for point in points] == ["one", "two"]
+
+
+def test_a_bar_whose_name_has_the_size_does_not_repeat_it():
+    points = [
+        {"name": name, "run_id": name, "devices": 8, "device_unit": "gpu", "rate": 2.0}
+        for name in ("base", "base on 8 GPUs")
+    ]
+    assert [run_rates.text_of(point, "rate", True, "") for point in points] == [
+        "base · 8 GPUs · 2",
+        "base on 8 GPUs · 2",
+    ]
+
+
+def test_runs_of_one_folder_are_grouped_by_file():
+    paths = {f"{file}{k}": f"/logs/{file}.csv" for file in ("conv", "gemm") for k in range(3)}
+    assert run_strips.grouped(paths) == {file: [f"{file}{k}" for k in range(3)] for file in ("conv", "gemm")}
+    folders = {run: f"/logs/{run[:-1]}/{run}.csv" for run in paths}
+    assert run_strips.grouped(folders) == run_strips.grouped(paths)
+    assert run_strips.grouped(dict.fromkeys(paths, "/logs/all.csv")) == {}
 
 
 @pytest.mark.parametrize(

@@ -206,10 +206,30 @@ def test_jobs_of_a_run_add_up_and_nodes_of_a_step_do(one_run: Warehouse) -> None
 
 def test_rows_of_a_table_of_measurements_are_not_repetitions(tmp_path: Path) -> None:
     """Two that took the same are two: the bounds hold their sum."""
-    (tmp_path / "runs.csv").write_text("run_id,energy_j,duration_s\na,50,9\nb,50,9\nc,20,4\n")
+    (tmp_path / "runs.csv").write_text("program,energy_j,duration_s\na,50,9\nb,50,9\nc,20,4\n")
     ingest([tmp_path], tmp_path / "w")
     rows = ask_sql(tmp_path / "w", "SELECT low_j, high_j FROM energy_reconciled()").rows()
     assert rows == [(50, 120)]
+
+
+@pytest.mark.parametrize(
+    ("third", "found"),
+    [
+        ("c,20,4", ["a", "b", "c"]),
+        ("b,20,4", []),  # two rows of one run: the column does not tell rows apart
+    ],
+)
+def test_rows_that_a_column_names_each_a_run_are_runs(third: str, found: list[str], tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text(f"run_id,energy_j,duration_s\na,50,9\nb,50,9\n{third}\n")
+    ingest([tmp_path / "runs.csv"], tmp_path / "w")
+    rows = ask_sql(
+        tmp_path / "w", "SELECT name, energy_j, low_j, high_j FROM energy_reconciled() JOIN runs USING (run_id)"
+    )
+    if found:
+        energies = zip(found, (50, 50, 20), strict=True)
+        assert sorted(rows.select("name", "energy_j").rows()) == [*energies]
+    else:
+        assert rows.select("energy_j", "low_j", "high_j").rows() == [(None, 50, 120)]
 
 
 def test_tasks_of_a_tracker_that_end_in_one_second_add_up(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_negative_times_are_kept_and_counted_nowhere(tmp_path: Path, records: in
     assert mean_s == pytest.approx(0.5) and samples_per_s == pytest.approx(8)
     ((line, reason),) = ask(tmp_path / "w", "SELECT line, reason FROM problems")
     assert line == 7 and reason.startswith(f"step_s of {bad} records is not above zero")
+    assert ask(tmp_path / "w", "SELECT relation, n_records FROM implausible()") == [("step_s is not above zero", bad)]
 
 
 def stamped(step: int, step_ms: float) -> str:
@@ -112,6 +113,10 @@ def test_a_time_longer_than_its_file_is_marked(tmp_path: Path) -> None:
     assert len(steps) == 100
     assert [row["step"] for row in steps if row["implausible"]] == [30]
     assert [problem["line"] for problem in problems] == [30]
+    (tmp_path / "train.log").write_text(text)
+    ingest([tmp_path / "train.log"], tmp_path / "w")
+    found = ask(tmp_path / "w", "SELECT line, printed_value, relation FROM implausible()")
+    assert found == [(30, 2000, "step_s is longer than the time between the stamps of its log")]
 
 
 @pytest.mark.parametrize("records", [40, 400])

@@ -10,7 +10,7 @@ import pytest
 import scalelens
 from scalelens import catalog
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.findings import implausible
+from scalelens.report.findings import contradictions, implausible
 
 GPUS = "PyTorch version: 2.5.1+cu124\nGPU models and configuration:\n{}\nNvidia driver version: 550.54.15\n"
 FILES = dict[str, str]
@@ -150,6 +150,9 @@ REPORTS: dict[str, Report] = {
         lambda: nanogpt(104.0, "NVIDIA H100 80GB HBM3"), "mfu", "likely", 1.04 * 312 / 989.4, "an MFU of 32.8 %",
     ),
     "nanoGPT prints 104 % and no device": (lambda: nanogpt(104.0), "mfu", "likely", None, "324 TFLOP/s for each"),
+    "nanoGPT on a TITAN Xp prints 7,301 %, more than any device does": (
+        lambda: nanogpt(7301.0, "NVIDIA TITAN Xp", 33_785), "mfu", "likely", None, "its operations or its tokens are counted too high as well",
+    ),
     "nanoGPT on a TITAN Xp prints 0.96 %": (
         lambda: nanogpt(0.96, "NVIDIA TITAN Xp", 33_785), "mfu", "likely", None, "3 TFLOP/s for each device: divide by the peak of NVIDIA TITAN Xp",
     ),
@@ -214,6 +217,33 @@ def test_the_report_says_it_in_sentences(tmp_path: Path) -> None:
     assert sentence.text.startswith("4 runs: the printed MFU of 104 %")
     assert sentence.doubt.endswith("Among them a, b and 2 more.")
     assert implausible.nothing(pl.DataFrame(twice).clear()).startswith("No printed number")
+
+
+def test_runs_share_a_sentence_only_where_the_same_is_meant() -> None:
+    meant = {"a": (0.05, "20 TFLOP/s for each of 8: divide by the peak of RTX 5090"),
+             "b": (0.01, "3.99 TFLOP/s for each of 8: divide by the peak of RTX 5090"),
+             "c": (152.5, "its tokens are counted too high as well")}  # fmt: skip
+    rows = pl.DataFrame([
+        {"run_id": run, "quantity": "mfu", "relation": "r", "certainty": "certain", "unit": "1",
+         "printed_value": value, "meaning": meaning}
+        for run, (value, meaning) in meant.items()
+    ])  # fmt: skip
+    shared, alone = implausible.sentences(rows, {})
+    assert shared.text.startswith("a, b: the printed MFU of 1 to 5 % ")
+    assert shared.doubt == "Certainly: 3.99 to 20 TFLOP/s for each of 8: divide by the peak of RTX 5090."
+    assert alone.text.startswith("c: the printed MFU of 15,250 % ")
+
+
+@pytest.mark.parametrize(("is_timed", "weight"), [(True, 1.0), (False, 0.0)])
+def test_a_batch_that_differs_in_one_log_weighs_where_steps_are_timed(is_timed: bool, weight: float) -> None:
+    said = pl.DataFrame([
+        {"run_id": "a", "key": "global_batch_size", "value": value, "origin": "log", "chosen": value == "1",
+         "is_timed": is_timed}
+        for value in ("1", "4", "4")
+    ])  # fmt: skip
+    (sentence,) = contradictions.sentences(said, {"a": "a"})
+    assert sentence.text == "a: the global batch is 1 and 4 by the log."
+    assert sentence.weight == weight and ("factor of 4" in sentence.doubt) == is_timed
 
 
 def test_a_formula_has_a_source_and_a_peak_is_that_of_its_device() -> None:

@@ -10,7 +10,7 @@ from conftest import FIXTURES
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import stand_in
 from scalelens.ingestion.walk import walk
-from scalelens.parsing.launcher_prefixes import pieces
+from scalelens.parsing.launcher_prefixes import pieces, without_prefix
 
 STEP = (
     "step {step} of epoch 0, loss: 10.9, acc: 2.0e-05, lr: 7.5e-05, throughput: {rate} samples/sec, step_time: {time}\n"
@@ -160,6 +160,21 @@ def test_reports_that_need_the_sdk_are_refused_with_the_way_out(name: str, tmp_p
 
 
 @pytest.mark.parametrize(
+    ("name", "member", "is_understood"),
+    [("libfoo.a", b"foo.o/", False), ("copy.bin", b"tile12.elf/", True), ("archive.a", b"foo.o/", True)],
+)
+def test_an_archive_is_of_an_ipu_by_its_tiles_or_its_name(
+    name: str, member: bytes, is_understood: bool, tmp_path: Path
+) -> None:
+    """A library is an archive, too: it was a run of its own."""
+    header = member.ljust(16) + b"1700000000  0     0     100644  4         `\n"
+    (tmp_path / name).write_bytes(b"!<arch>\n" + header + b"\x7fELF")
+    ingest([tmp_path / name], tmp_path / "w", jobs=1)
+    formats, n_runs = answer(tmp_path / "w", "SELECT formats, (SELECT count(*) FROM runs) FROM files").fetchone()
+    assert (formats == ["popvision"], n_runs == 1) == (is_understood, is_understood)
+
+
+@pytest.mark.parametrize(
     ("line", "parts"),
     [
         (b"75/78 [02:42<00:06][1,0]<stderr>:", [b"75/78 [02:42<00:06]", b"[1,0]<stderr>:"]),
@@ -172,3 +187,33 @@ def test_reports_that_need_the_sdk_are_refused_with_the_way_out(name: str, tmp_p
 )
 def test_prefixes_of_mpirun_divide_a_line(line: bytes, parts: list[bytes]) -> None:
     assert pieces(line) == parts
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("0: [default0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("0: ult0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("12: ]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("0: 0]:  seq_length .... 2048", "  seq_length .... 2048"),
+        ("ult0]:  seq_length .... 2048", "ult0]:  seq_length .... 2048"),  # without the label of srun, nobody cut it
+        ("0: x[0]: 2048", "x[0]: 2048"),
+    ],
+)
+def test_the_end_of_a_prefix_that_srun_cut_is_no_part_of_the_line(line: str, text: str) -> None:
+    assert without_prefix(line)[0] == text
+
+
+def test_an_argument_behind_a_prefix_that_srun_cut_is_an_argument(tmp_path: Path) -> None:
+    text = (
+        "0: [default0]:------------------------ arguments ------------------------\n"
+        "0: [default0]:  num_layers ...................................... 16\n0: [defa\n"
+        "0: ult0]:  seq_length ...................................... 8192\n"
+        "1: ult0]:  hidden_size ..................................... 1\n"
+        "0: [default0]:  micro_batch_size ................................ 4\n"
+        "0: [default0]:-------------------- end of arguments ---------------------\n"
+    )
+    (tmp_path / "1.out").write_text(text)
+    ingest([tmp_path / "1.out"], tmp_path / "w", jobs=1)
+    rows = answer(tmp_path / "w", "SELECT key, value FROM params WHERE line BETWEEN 2 AND 6 ORDER BY line").fetchall()
+    assert rows == [("num_layers", "16"), ("seq_length", "8192"), ("micro_batch_size", "4")]

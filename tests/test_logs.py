@@ -21,10 +21,10 @@ SAMPLES = [(name_of(module), sample) for module in LOADED.of_lines for sample in
 def ask(tmp_path: Path):
     """Rows of a statement over a file of this name and text."""
 
-    def rows(name: str, text: str, statement: str) -> list[tuple]:
+    def rows(name: str, text: str, statement: str, encoding: str = "utf-8") -> list[tuple]:
         file = tmp_path / "logs" / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding)
         ingest([file], tmp_path / "w", jobs=1)
         return answer(tmp_path / "w", statement).fetchall()
 
@@ -94,11 +94,12 @@ def test_markdown_that_quotes_log_lines_is_a_document(ask, name: str) -> None:
     assert ask(name, quoted, FILE) == [("document", [], 0, 0)]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])  # PowerShell's > writes the second
 @pytest.mark.parametrize("name", ["readme_output_aws.txt", "README"])
-def test_a_log_that_is_called_readme_is_a_log(ask, name: str) -> None:
+def test_a_log_that_is_called_readme_is_a_log(ask, name: str, encoding: str) -> None:
     steps = "".join(f"step:{k}/30 train_time:{k * 250}ms\n" for k in range(1, 31))
     log = f"command:\ntrain --epoch 300\n\ntraining output:\n{steps}"
-    assert ask(name, log, FILE) == [("ok", ["modded_nanogpt"], 61, 0)]
+    assert ask(name, log, FILE, encoding) == [("ok", ["modded_nanogpt"], 61, 0)]
 
 
 @pytest.mark.parametrize("indent", [None, 1])

@@ -166,6 +166,38 @@ def test_traces_of_several_ranks_are_offered_rank_by_rank(
     assert invoke(offered).exit_code == 0
 
 
+def test_collectives_measured_alone_are_drawn_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(FIXTURES / "nccl_tests" / "broken_rows_mpirun.log", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    result = invoke("plot -o first.json")
+    assert result.exit_code == 0 and "the chart is collective_benchmarks;" in result.output
+
+
+@pytest.mark.parametrize(("has_kernels", "chart"), [(False, "collective_arrivals"), (True, "temporal_breakdown")])
+def test_arrivals_of_ranks_without_a_device_are_drawn_without_a_name(
+    has_kernels: bool, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in range(2):
+        calls = [
+            {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 7, "tid": 7,
+             "ts": 1000.0 * k + 100 * rank, "dur": 500.0 - 100 * rank}
+            for k in range(6)
+        ]  # fmt: skip
+        kernels = [
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": rank, "tid": 3, "ts": 1000.0 * k, "dur": 50.0,
+             "args": {"device": rank, "stream": 3}}
+            for k in range(6)
+        ]  # fmt: skip
+        about = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2}}
+        trace = about | {"traceEvents": calls + (kernels if has_kernels else [])}
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(trace))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    result = invoke("plot -o first.json")
+    assert result.exit_code == 0 and f"the chart is {chart};" in result.output
+
+
 def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
     (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")

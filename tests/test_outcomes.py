@@ -88,6 +88,17 @@ def test_steps_after_an_out_of_memory_line_show_that_the_run_went_on(path: Path)
     assert last.outcomes(len(lines) + 1) == ["oom"] or "oom" in before.outcomes()
 
 
+@pytest.mark.parametrize(
+    "end",
+    [PLANTED, b"slurmstepd: error: *** JOB 4711 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***\n"],
+)
+def test_what_ends_a_job_ends_the_launch_before_it(end: bytes) -> None:
+    """Also where a second reading tells the launches of a file apart, by the settings printed before each."""
+    path = FIXTURES / "generic_lines" / "launches_of_other_settings.log"
+    ended = read(path.read_bytes() + end, str(path))
+    assert {row["part"] for row in ended.params if row["key"] == "outcome"} == {1}
+
+
 def test_each_line_format_with_steps_has_such_a_fixture() -> None:
     with_steps = {name for name, format in OF_LINES.items() if "steps" in heading(format, "Yields")}
     with_places = {path.parent.name for path in CASES if middles(read(b"".join(lines_of(path)), str(path)).steps)}

@@ -948,6 +948,20 @@ def test_a_model_is_not_growing_where_a_size_has_that_of_a_smaller_one_as_well(w
     assert warehouse.ask("FROM scaling()") == []
 
 
+@pytest.mark.parametrize(("larger_b", "scaling"), [(1.40, None), (1.42, "mixed")])
+def test_a_model_grows_by_the_fourth_root_of_the_devices_at_least(
+    larger_b: float, scaling: str | None, warehouse: Warehouse
+) -> None:
+    """On four times the devices a model has to have 1.414 times the parameters; with less it is another model."""
+    for run, devices, billions, layers in (("a", 16, 1.0, 12), ("b", 64, larger_b, 16)):
+        warehouse.run(
+            run, flat(2.0), devices=devices, global_batch_size=4, seq_length=1024, framework="megatron-lm",
+            model=f"gpt-{billions}b", parameters=1e9 * billions,
+        )  # fmt: skip
+        warehouse.insert("params", [{"run_id": run, "key": "num_layers", "value": str(layers), "origin": "log"}])
+    assert [row["scaling"] for row in warehouse.ask("FROM scaling()")] == ([scaling] * 2 if scaling else [])
+
+
 def test_models_that_grow_with_the_devices_are_mixed_and_repeats_at_one_size_no_series(warehouse: Warehouse) -> None:
     """bigscience's base runs on 16 to 256 GPUs, and their two perf runs on 64."""
     published = {  # devices: parameters, seconds per step

@@ -141,6 +141,18 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
     ]
 
 
+def test_the_fastest_collective_is_told_first() -> None:
+    rows = pl.DataFrame([
+        {"run_id": run, "test": "all_reduce", "place": "in", "busbw_bytes_per_s": rate, "message_bytes": 2**20,
+         "measurements": 1, "with_wrong_values": 0}
+        for run, rate in (("a", 8e10), ("b", 3e11))
+    ])  # fmt: skip
+    first, second = collectives.sentences(rows, NAMES)
+    assert first.text.startswith("job B: all_reduce in place reaches 300 GB/s") and second.text.startswith("job A")
+    number = collectives.number(rows, NAMES)
+    assert number is not None and (number.value, number.remark) == ("300 GB/s", "all_reduce, job B")
+
+
 def test_shares_of_the_loss_add_up() -> None:
     row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
            "orchestration_efficiency": 1.0, "ranks": 8, "note": None}  # fmt: skip
@@ -161,7 +173,7 @@ def test_sentences_of_failures_and_contradictions() -> None:
     rows = rows.with_columns(text=pl.Series(["CUDA out of memory", "oom-kill"]))
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ran out of memory: job A, job B."
     facts = {"run_id": ["a", "a", "b", "b"], "key": ["devices"] * 4, "value": ["8", "4"] * 2,
-             "origin": ["log", "nccl"] * 2, "chosen": [True, False] * 2}  # fmt: skip
+             "origin": ["log", "nccl"] * 2, "is_timed": True, "chosen": [True, False] * 2}  # fmt: skip
     said = contradictions.sentences(pl.DataFrame(facts), NAMES)
     assert [one.text for one in said] == ["job A, job B: the number of devices is 8 by the log, 4 by NCCL's lines."]
     assert said[0].doubt == "This page uses 8. With the other value, what follows from it differs by a factor of 2."

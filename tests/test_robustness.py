@@ -4,6 +4,7 @@ Every fixture of every format goes through the same body; a new format is held t
 """
 
 import bz2
+import csv
 import gzip
 import io
 import lzma
@@ -16,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 import zstandard
@@ -433,6 +434,58 @@ def test_encodings_give_the_same_rows(path: Path, encodings: int) -> None:
         assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with {mark!r} before it"
 
 
+# Spreadsheets and pandas
+
+
+def _written(rows: list[list[str]], delimiter: str = ",", quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _with_commas(cell: str) -> str:
+    return cell.replace(".", ",") if re.fullmatch(r"-?\d+\.\d+", cell) else cell
+
+
+WRITTEN_AGAIN: dict[str, Callable[[list[list[str]]], bytes]] = {
+    "semicolons": lambda rows: _written(rows, ";"),
+    "semicolons and decimal commas": lambda rows: _written([[*map(_with_commas, row)] for row in rows], ";"),
+    "tabs": lambda rows: _written(rows, "\t"),
+    "all quoted": lambda rows: _written(rows, quoting=csv.QUOTE_ALL),
+    "an index": lambda rows: _written([[str(k - 1) if k else "", *row] for k, row in enumerate(rows)]),
+    "an index with a name": lambda rows: _written(
+        [[str(k - 1) if k else "Unnamed: 0", *row] for k, row in enumerate(rows)]
+    ),
+    "a comma at the end": lambda rows: _written([[*row, ""] for row in rows]),
+}
+TABLES = [path for path in FILES if path.suffix == ".csv"]
+# With lines above the header or below it, and one whose rows have more cells than its header.
+NOT_ONE_TABLE = {
+    "amd_smi/mi250x.csv", "nvidia_smi_query/iso_comma.csv", "perun_csv/one_run.csv", "power_csv/preamble.csv",
+    "power_csv/units_below.csv", "power_gadget/mac.csv", "nvidia_smi_query/below_times.csv", "nsys_stats/several_traces.csv",
+    "nsys_stats/rank1_cuda_gpu_trace.csv", "nsys_stats/reports.csv",
+}  # fmt: skip
+
+
+@by_day("ways", 2, of=len(WRITTEN_AGAIN))
+@pytest.mark.parametrize("path", spread(TABLES, _named, "written again", share=4))
+def test_a_table_that_another_program_wrote_again_gives_the_same_rows(path: Path, ways: int) -> None:
+    lines = csv.reader(io.StringIO(path.read_text("utf-8-sig", "replace")), skipinitialspace=True)
+    rows = [[cell.strip() for cell in row] for row in lines if row]
+    plain = measured(read(_written(rows), path.name))
+    is_usual = len(rows[0]) > 1 and not re.search(r"[;\t#]", "".join(rows[0]))
+    if not plain or not is_usual or _named(path) in NOT_ONE_TABLE:
+        pytest.skip("no plain table of measurements")
+    for way in random.Random(path.name).sample([*WRITTEN_AGAIN], ways):
+        assert measured(read(WRITTEN_AGAIN[way](rows), path.name)) == plain, way
+
+
+def measured(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """Rows of measurements; an event keeps the cells that no column is for, an index among them."""
+    tables = result.without("text", "args")
+    return {name: tables[name] for name in ("steps", "phases", "power", "events") if name in tables}
+
+
 @each_text
 def test_the_name_says_nothing(path: Path) -> None:
     assert read(path.read_bytes(), "renamed") == read(path.read_bytes(), path.name)
@@ -447,6 +500,13 @@ PREFIXES = {
     "torchrun, host with a rank": "[gpu-node.cluster0]:",
     "mpirun --tag-output": "[1,3]<stdout>:",
     "mpirun with its time": "Fri Nov 20 10:11:12 2026[1,3]<stdout>:",
+    "horovodrun": "[3]<stdout>:",
+    "horovodrun with its time": "Tue Sep  8 09:24:20 2026[3]<stderr>:",
+    "SageMaker's mpirun": "[1,mpirank:3,algo-1]<stdout>:",
+    "c10d": "[rank3]: ",
+    "SkyPilot": "(worker3, rank=3, pid=4711, ip=10.0.0.7) ",
+    "SkyPilot, its head": "(head, rank=0, pid=4711) ",
+    "SkyPilot on one node": "(train-gpt, pid=4711) ",
     "Intel MPI -prepend-rank": "[3] ",
     "pdsh": "nid005033: ",
     "deepspeed's launcher": "10.0.0.7: ",
@@ -494,6 +554,34 @@ def test_prefixes_change_only_rank_and_place(path: Path, launchers: int) -> None
         assert but_ranks(read(prefixed)) == plain, launcher
 
 
+# Read by their whole text, and not line by line as those of tools are.
+OF_WHOLE_TEXTS = [
+    path
+    for path in FILES
+    if path.parent.name in ("column_lines", "generic_lines", "headed_lines", "numbered_lines") and path.suffix == ".log"
+]
+OWN_TIME_FIRST = {"generic_lines/python_times.log", "generic_lines/stamps_of_containers.log"}
+
+
+@pytest.mark.parametrize("path", spread(OF_WHOLE_TEXTS, _named, "one label", share=8))
+@pytest.mark.parametrize("label", ["0: ", "[default0]:", "[1,0]<stdout>:"])
+def test_one_label_changes_only_rank_and_place(path: Path, label: str) -> None:
+    """Also in tables and headings, which stand in several lines."""
+    content = path.read_bytes()
+    if PREFIXED.search(content) or f"{path.parent.name}/{path.name}" in OWN_TIME_FIRST:
+        pytest.skip("has prefixes of its own, or times that only stand before a line")
+    labelled = b"".join(label.encode() + line for line in in_lines(content))
+    assert times_of(read(labelled)) == times_of(read(content))
+
+
+def times_of(result: Result) -> list[tuple[Any, ...]]:
+    """Steps and spans, without whose they are."""
+    rows = [*result.tables.get("steps", []), *result.tables.get("phases", [])]
+    return [
+        tuple(row.get(name) for name in ("line", "step", "phase", "step_s", "span_s", "samples_per_s")) for row in rows
+    ]
+
+
 def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Rows without what says or follows from whose a line is."""
     tables = result.without("rank", "place", "text")
@@ -507,7 +595,10 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     [
         ("3: ", 3, None),
         ("[1,3]<stdout>:", 3, None),
+        ("[3]<stdout>:", 3, None),
+        ("[1,mpirank:3,algo-1]<stdout>:", 3, None),
         ("[rank3]:", 3, None),
+        ("[rank3]: ", 3, None),
         ("[default3]:", None, "default3"),
         ("nid005033: ", None, "nid005033"),
         ("[ip-10-0-147-9:3]:", None, "ip-10-0-147-9:3"),
@@ -517,6 +608,9 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
         ("trainer-3  | ", None, "trainer-3"),
         ("[pod/train-worker-3/pytorch] 2026-05-06T07:08:09.125Z [default0]:", None, "train-worker-3/default0"),
         ("(RayTrainWorker pid=4711, ip=10.0.0.7) ", None, "pid=4711, ip=10.0.0.7"),
+        ("(worker3, rank=3, pid=4711, ip=10.0.0.7) ", None, "worker3"),
+        ("(head, rank=0, pid=4711) [default0]:", None, "head/default0"),
+        ("(train-gpt, pid=4711) ", None, "pid=4711"),
         ("2026-05-06T07:08:09.125004537+02:00 3: ", 3, None),
     ],
 )

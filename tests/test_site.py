@@ -35,7 +35,7 @@ NOT_IN_THE_DEMO = {
     "blame": "jobs of one configuration on several nodes, with the names of their hosts",
     "blame_jobs": "jobs of one configuration on several nodes, with the names of their hosts and the time of their start",
     "contention": "traces of GPUs, one per rank, with communication beside computing",
-    "collective_benchmarks": "the output of nccl-tests or rccl-tests",
+    "collective_benchmarks": "the output of nccl-tests, rccl-tests or all_reduce_bench.py",
     "critical_path": "traces of GPUs, one per rank, with the launches of their kernels",
     "energy": "measurements of energy",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",

@@ -14,6 +14,7 @@ from scalelens.audit.prose import (
     conversions,
     echoes,
     equations,
+    exchanged,
     frames,
     groups,
     headed,
@@ -69,6 +70,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         headed.find,
         neighbors.find,
         labelled.find,
+        exchanged.find,
         echoes.find,
         records.find,
     )

@@ -17,6 +17,7 @@ _QUOTED = re.compile(r"^(\s*)`([-+\u2212]?\d[\d,.]*\s?(?:%|[A-Za-z/]{0,8}))`\s*$
 _FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
 _THOUSANDS = re.compile(r"(?<=\d)K\Z")  # 300K parameters
 _SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
+_EACH = re.compile(r"\d \(?each\b")
 _ROUGH = re.compile(r"[*`\s]*[~≈∼]\s?\d")
 _COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
 LINES_BEFORE, LINES_AFTER = 12, 12
@@ -97,6 +98,8 @@ def _number_of(cell: Cell, words: str, meaning: ColumnMeaning, position: tuple[i
     """The number of a cell; None if it has none, or several, or a number within words."""
     text, start = cell
     is_rough = bool(_SPREAD.search(text) or _ROUGH.match(text))
+    if _EACH.search(text):
+        return None  # of several things
     shown = _THOUSANDS.sub("k", _SPREAD.sub("", _plain(text)).strip())
     found = numerals(shown)
     if len(found) != 1 or found[0].start > 0 or not re.fullmatch(r"[\s%A-Za-zµ/().]*", shown[found[0].end :]):

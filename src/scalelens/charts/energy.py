@@ -7,8 +7,8 @@ Encodings:
     x        its energy, each joule once
     panel    what the sensors cover: GPUs, the whole machine, not stated; figures of unlike scopes are not compared
     bar      the energy; where only bounds are known, pale from the least to the most
-    tick     a run, where there are too many for bars and folders hold several: a line for each folder
-    point    the median of a folder
+    tick     a run, where there are too many for bars and folders or files hold several: a line for each of these
+    point    the median of a folder or file
     caption  tools, measurements, what bounds mean
 Source: energy_reconciled, by which windows, files and ranks add up
 """
@@ -64,13 +64,18 @@ def draw(
     strips = {scope: _by_folder(points) for scope, points in shown if len(points) > most}
     shown = [(scope, points if strips.get(scope) else points[:most]) for scope, points in shown]
     undrawn["with less energy"] = sum(len(by_scope[scope]) - len(points) for scope, points in shown)
-    panels = [[_panel(points, scope, len(shown) > 1, page, strips.get(scope))] for scope, points in shown]
+    highest = [max(_ends(point)[1] for point in points) for _, points in shown]
+    units = [_unit_of(max(highest) if max(highest) <= _WIDE * high else high) for high in highest]
+    panels = [
+        [_panel(points, scope, len(shown) > 1, page, unit, strips.get(scope))]
+        for (scope, points), unit in zip(shown, units, strict=True)
+    ]
     legend = [run_strips.RUN, run_strips.MEDIAN] if any(strips.values()) else []
     return style.figure(panels, legend, _caption(shown, undrawn), page)
 
 
 def _by_folder(points: Sequence[Row]) -> dict[str, list[float]]:
-    """The energies of runs by folder, in joules; empty unless each has one, and folders hold several."""
+    """The energies of runs by folder or file, in joules; empty unless each has one, and these hold several."""
     energies = {point["run_id"]: point["energy_j"] for point in points}
     if len(energies) < len(points) or None in energies.values():
         return {}
@@ -79,11 +84,12 @@ def _by_folder(points: Sequence[Row]) -> dict[str, list[float]]:
 
 
 def _panel(
-    points: Sequence[Row], scope: str, is_named: bool, page: Page, folders: Mapping[str, Sequence[float]] | None = None
-) -> style.Panel:
-    """The bars of one scope, or its runs by folder, in a unit that suits the largest."""
+    points: Sequence[Row], scope: str, is_named: bool, page: Page, in_unit: tuple[float, str],
+    folders: Mapping[str, Sequence[float]] | None = None,
+) -> style.Panel:  # fmt: skip
+    """The bars of one scope, or its runs by folder, in a unit."""
     highest = max(_ends(point)[1] for point in points)
-    size, unit = _unit_of(highest)
+    size, unit = in_unit
     title = f"energy [{unit}]" if is_named or scope == _UNSTATED else f"energy of {scope} [{unit}]"
     if folders:
         strips = run_strips.panel({name: [one / size for one in each] for name, each in folders.items()}, title, page)

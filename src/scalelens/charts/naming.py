@@ -153,7 +153,9 @@ def _short_models(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> lis
     for point in points:
         if point["model"]:
             _set_short(point, "model", short[point["model"]])
-    return [f"Models: {begin}…{end}."]
+    if begin and end:
+        return [f"Models: {begin}…{end}."]
+    return [f"Names of models {'begin' if begin else 'end'} with {begin or end}."]
 
 
 def _short_numbers(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> list[str]:

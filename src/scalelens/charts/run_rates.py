@@ -74,7 +74,7 @@ def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: b
             "place": k,
             "rate": point[rate],
             "run_id": point["run_id"],
-            "text": words.shorten(_text(point, rate, has_size, heading), room),
+            "text": words.shorten(text_of(point, rate, has_size, heading), room),
             **({"lowest": point["lowest"], "highest": point["highest"]} if point.get("runs", 1) > 1 else {}),
         }
         for k, point in enumerate(fastest)
@@ -102,8 +102,9 @@ def _name(point: Row) -> str:
     return run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
 
 
-def _text(point: Row, rate: str, has_size: bool, heading: str) -> str:
-    """The name, unless the heading of the panel is the same, with the size and the rate."""
-    pieces = [_name(point) if _name(point) != heading else "", words.devices(point) if has_size else ""]
+def text_of(point: Row, rate: str, has_size: bool, heading: str) -> str:
+    """The name, unless the heading of the panel is the same, with the size, unless the name has it, and the rate."""
+    name, size = _name(point), words.devices(point) if has_size else ""
+    pieces = [name if name != heading else "", size if size not in name else ""]
     pieces += [f"{point['runs']} runs" if point.get("runs", 1) > 1 else "", words.short_number(point[rate])]
     return " · ".join(filter(None, pieces))

@@ -1,4 +1,4 @@
-"""Many runs as marks on a line for each folder, where bars would show the few largest alone."""
+"""Many runs as marks on a line for each folder or file, where bars would show the few largest alone."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -13,19 +13,22 @@ _MOST_GROUPS, _FEWEST_OF_A_GROUP = 16, 3
 _BAND = 18.0  # height of a line of marks below its name
 _MARK, _BELOW, _ABOVE = 7.0, 4.5, -4.5  # height of a mark, and where it and the name are in the band
 RUN = style.Look("a run", "#0072B2", None, [1, 0], 1)
-MEDIAN = style.Look("median of a folder", "#D55E00", "diamond", [1, 0], 0)
+MEDIAN = style.Look("median", "#D55E00", "diamond", [1, 0], 0)
 
 
 def grouped(paths: Mapping[str, str]) -> dict[str, list[str]]:
-    """Runs by folder, named by what tells the folders apart; empty where folders do not make groups of runs."""
-    folders = {run: PurePath(path).parent.parts for run, path in paths.items() if path}
-    by_folder: dict[tuple[str, ...], list[str]] = {}
-    for run, folder in sorted(folders.items(), key=lambda pair: (pair[1], pair[0])):
-        by_folder.setdefault(folder, []).append(run)
-    if not 1 < len(by_folder) <= _MOST_GROUPS or len(paths) < _FEWEST_OF_A_GROUP * len(by_folder):
+    """Runs by folder, else by file, named by what tells these apart; empty where neither makes groups of runs."""
+    files = {run: PurePath(path) for run, path in paths.items() if path}
+    places = {run: file.parent.parts for run, file in files.items()}
+    if len({*places.values()}) == 1:
+        places = {run: (file.name.split(".", 1)[0] or file.name,) for run, file in files.items()}
+    by_place: dict[tuple[str, ...], list[str]] = {}
+    for run, place in sorted(places.items(), key=lambda pair: (pair[1], pair[0])):
+        by_place.setdefault(place, []).append(run)
+    if not 1 < len(by_place) <= _MOST_GROUPS or len(paths) < _FEWEST_OF_A_GROUP * len(by_place):
         return {}
-    shared = _shared(list(by_folder))
-    return {"/".join(folder[shared:]) or folder[-1]: runs for folder, runs in by_folder.items()}
+    shared = _shared(list(by_place))
+    return {"/".join(place[shared:]) or place[-1]: runs for place, runs in by_place.items()}
 
 
 def _shared(folders: Sequence[tuple[str, ...]]) -> int:
@@ -50,7 +53,7 @@ def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> styl
     ]
     axis = alt.Axis(tickCount=5, **axes.even_labels(max(mark["value"] for mark in marks)))
     x = alt.X("value:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
-    y = alt.Y("place:O", title="folders", axis=alt.Axis(labels=False, ticks=False, domain=False))
+    y = alt.Y("place:O", title="groups of runs", axis=alt.Axis(labels=False, ticks=False, domain=False))
     names = alt.Chart(style.values(middles))
     chart = alt.layer(
         alt.Chart(style.values(marks))

@@ -57,7 +57,10 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Columns, int]:
 def _in_parts(pieces: "Iterator[pa.Table]") -> "Iterator[pa.Table]":
     """Pieces of which none is long: as text, rows take many times the memory that they take in Arrow."""
     for piece in pieces:
-        for begin in range(0, max(piece.num_rows, 1), PART_ROWS):
+        if piece.num_rows <= PART_ROWS:  # also one without columns, of which a slice has rows
+            yield piece
+            continue
+        for begin in range(0, piece.num_rows, PART_ROWS):
             yield piece.slice(begin, PART_ROWS)
 
 

@@ -14,10 +14,12 @@ from typing import IO, Any
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.csv_dialects import dialect_of
 from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.json_logs import unwrapping
 from scalelens.parsing.launcher_folders import rank_file
+from scalelens.parsing.launcher_prefixes import label_of_all
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import COMPRESSED, HEAD, Source, encoding_of
@@ -77,13 +79,26 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         head = text = source.text_head()
     if text.startswith(MAGIC):
         text += schema_of(source)
+    dialect = None if source.unwrap else dialect_of(text)
+    if dialect and dialect.has_decimal_commas:
+        source.unwrap = dialect.plain
+        text = source.text_head()
     for format in _owners(formats.may_own(text), text, source.name):
         return _read_by_file_format(format, source, rows, formats)
+    if dialect and not dialect.has_decimal_commas:
+        source.unwrap = dialect.plain
+        plain = source.text_head()
+        for format in _owners(formats.may_own(plain), plain, source.name):
+            return _read_by_file_format(format, source, rows, formats)
+        source.unwrap = None
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
     dispatcher.read(source.utf8(TEXT_BLOCK))
     has_settings, is_taken = bool(rows.taken), bool(rows.taken.keys() - formats.of_settings)
+    if source.unwrap is None and (label := label_of_all(text)):  # what is not read line by line takes none off
+        source.unwrap, rows.rank, rows.place = label.taken_off, label.rank, label.location or rows.place
+        text = source.text_head()
     status, note = ("unknown", None) if is_taken else _read_by_last_formats(formats.owning, text, source, rows)
     if status != "unknown":
         if has_settings:
@@ -172,9 +187,9 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
             "document",
             "a report of MLPerf's review, not a log; --documents reads it as a log",
         )
-    name = source.name.lower()
-    is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(head))
-    if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
+    name, text = source.name.lower(), source.text_head()
+    is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(text))
+    if not documents and (is_document or text.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
         return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
 

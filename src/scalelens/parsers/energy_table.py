@@ -12,8 +12,9 @@ If the name has no unit, each cell may have one (529.94 mJ).  Energies that only
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
 Columns of the times at which a row begins and ends (start_time, end_time) make it a window: windows that follow each
 other add up.  Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
-their product.  Each row is a part of the file: a measurement of its own.  Where it does not say when it took place, the
-energy of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
+their product.  Each row is a part of the file: a measurement of its own, and a run of its own where a column names a run of
+its own for each.  Else, where it does not say when it took place, the energy of the run is only known to lie between the
+largest row and the sum of all.  Words of the name give the scope, as in
 power_csv; an energy without such words, where others have them, is their total.  An energy that is there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.  Energies of intervals by their name
@@ -41,6 +42,7 @@ from scalelens.parsing.sensors import SECOND, Moment
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.tabular.column_names import read_name
 from scalelens.tabular.energy_columns import joules_of, only_grows
 from scalelens.tabular.energy_documents import (
     PUE,
@@ -57,7 +59,7 @@ from scalelens.tabular.json_series import document_of, is_document, lists_of_sam
 from scalelens.tabular.sensor_rows import are_objects, first_rows, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, time_column
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
@@ -117,7 +119,7 @@ def read(source: Source, rows: Rows) -> str | None:
     if all(column.of_interval for column in layout.energies):
         _sum(source, layout, len(header), rows)
         return None
-    count = 0
+    count, naming = 0, _naming_column(source, header) if shapes[True] <= _MOST else None
     for line, cells, whole, text in itertools.islice(sensor_rows(source), 1, None):
         if len(cells) != len(header):
             rows.problem(line, "the line is cut, or has other columns than the header", text)
@@ -128,7 +130,20 @@ def read(source: Source, rows: Rows) -> str | None:
         count += 1
         if count > 1 and shapes[True] <= _MOST:
             rows.new_part()
+        if naming is not None:
+            rows.param("run", cells[naming], line)
         _row(line, header, cells, layout, rows, has_words=shapes[True] <= _MOST)
+    return None
+
+
+def _naming_column(source: Source, header: Sequence[str]) -> int | None:
+    """The column that names another run in each row, if there is one."""
+    table = [row.cells for row in sensor_rows(source) if len(row.cells) == len(header)][1:]
+    for k, name in enumerate(header):
+        names = {cells[k] for cells in table}
+        reading = read_name(name)
+        if reading and reading.role == "run" and "" not in names and len(names) == len(table) > 1:
+            return k
     return None
 
 

@@ -45,7 +45,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 7
+VERSION = 8
 ANCHORS = (
     "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
     "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
@@ -142,6 +142,7 @@ class Reader:
         self.rows = rows
         self.ends: dict[tuple[int, str], list[_End]] = {}  # by part and outcome
         self.failed = 0  # line in which srun reported that a task had failed
+        self.said: list[tuple[int, int, str, str]] = []  # by a scheduler: line, part, outcome, text
         self.stopped: dict[tuple[int, str], tuple[int, int, str]] = {}  # that line, and one in which Slurm ends a step
         self.cause: dict[str, str] = {}  # that torchrun names, being read
         self.causes: list[tuple[str, int, int, int]] = []  # their time, line, rank and part
@@ -157,7 +158,7 @@ class Reader:
             outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
             outcome = outcome if stopped[4] else "error"
             if reason or stopped[1] == "JOB" or self.failed <= self.rows.last_step_line:
-                self.tell(outcome, line.number, line.text, "scheduler")
+                self.said.append((line.number, self.rows.part, outcome, line.text))
             else:
                 self.stopped[self.rows.part, outcome] = self.failed, line.number, line.text
             if stopped[1] == "JOB" and not _AGAIN.search(reason):
@@ -165,7 +166,7 @@ class Reader:
             return True
         for outcome, pattern in _SCHEDULER:
             if pattern.search(line.text):
-                self.tell(outcome, line.number, line.text, "scheduler")
+                self.said.append((line.number, self.rows.part, outcome, line.text))
                 return True
         if _IGNORED.match(line.text):
             self.claims = _OF_IGNORED
@@ -238,6 +239,10 @@ class Reader:
 
     def conclude(self) -> None:
         here = self.rows.part
+        self.find_parts()
+        for line, part, outcome, text in self.said:
+            self.rows.part = part
+            self.tell(outcome, line, text, "scheduler")
         for (part, outcome), (failed, stopped, text) in self.stopped.items():
             self.rows.part = part
             if any(failed < last.line < stopped for last in self.rows.last_steps.values()):
@@ -246,6 +251,16 @@ class Reader:
             self.rows.part = part
             self.end(part, self.last_step(part))
         self.rows.part = here
+
+    def find_parts(self) -> None:
+        """Puts each line into the part that it has after all readings."""
+        part_of, kept, self.ends = self.rows.part_of, self.ends, {}
+        for (part, outcome), ends in kept.items():
+            for end in ends:
+                self.ends.setdefault((part_of(end.line, part), outcome), []).append(end)
+        self.said = [(line, part_of(line, part), outcome, text) for line, part, outcome, text in self.said]
+        self.causes = [(time, line, rank, part_of(line, part)) for time, line, rank, part in self.causes]
+        self.stopped = {(part_of(told[1], part), outcome): told for (part, outcome), told in self.stopped.items()}
 
     def end(self, part: int, last_step: int) -> None:
         """How a part of the file ended: by what follows its last step."""

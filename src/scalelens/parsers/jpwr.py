@@ -30,11 +30,11 @@ from scalelens.parsing.sensors import doubt, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
-VERSION = 5
+VERSION = 6
 IN_HEAD = (b"timestamps",)
 
 _HEADER = re.compile(
-    rb"(?:\xef\xbb\xbf)?,(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
+    rb"(?:\xef\xbb\xbf)?,?(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
 )
 
 

@@ -6,8 +6,7 @@ Yields: phases, params
 Source: graphcore/examples (compile and training times); poprun; Poplar's log with POPLAR_LOG_LEVEL
 
 The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, its time takes that one's place.
-Poplar's and PopART's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
-times of such a log, besides CARAML's `START TIME`, whose zone is known where it is UTC or GMT.
+Poplar's and PopART's own lines are in UTC: the first and the last one of a file are a row of phases `run`.
 poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each, in as many instances as its `-np` add up to: one
 for each host, or one for each instance.  Its topology (`--print-topology=yes`) numbers both.
 
@@ -23,7 +22,6 @@ Samples:
     Training time: 3.297 secs
     Finished training. Time: 2022-04-01 11:25:37.500125. It took: 0:04:17.250375
     2026-08-22T23:47:31.250125Z PO:ENGINE   4711077.4711077 I: Profiler disabled
-    START TIME: Sat Nov 21 05:25:41 UTC 2026
     23:46:18.250 4711020 POPRUN [I] mpirun (PID 4711042) terminated with exit code 0
     10:10:50.203 1 POPRUN [I] Running command: mpirun '-np' '1' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=16' '-x' 'POPDIST_NUM_IPUS_PER_REPLICA=4'
     | instances |       0       |       1       |
@@ -38,12 +36,12 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 3
+VERSION = 4
 LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time
 ANCHORS = (
     "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Compiled. Duration ",
     "Total compile time: ", "Total runtime: ", "Data loaded in ",
-    "Training time: ", "It took: ", " PO:", " PL:", "Z popart:", "START TIME: ", " POPRUN [",
+    "Training time: ", "It took: ", " PO:", " PL:", "Z popart:", " POPRUN [",
     "| instances |", "| replicas  |",
 )  # fmt: skip
 
@@ -61,7 +59,6 @@ _SPANS = (
 _BAR = re.compile(r"Graph compilation: 100%\|[^|]*\| 100/100 \[(?:(\d{1,4}):)?(\d\d):(\d\d)<")
 _TOOK = re.compile(r"Finished training\. Time: .{0,40}It took: (\d{1,4}):(\d\d):(\d\d(?:\.\d*)?)")
 _ENGINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z (?:P[LO]|popart):\w+\s+\d+\.\d+ \w: ")
-_START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
 _EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
 _COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
 _TOPOLOGY = re.compile(r"\s*\| (instances|replicas ) \|((?: *\d{1,6} *\|)+)\s*\Z")
@@ -92,8 +89,6 @@ class Reader:
             self.span("train", line, _seconds(*match.groups()))
         elif match := _ENGINE.search(line.text):
             self.engine_line(match, line)
-        elif match := _START.match(line.text):
-            self.start(match, line)
         elif match := _EXIT.search(line.text):
             self.rows.param("outcome", "error" if int(match[1]) else "completed", line.number)
         elif _COMMAND.search(line.text):
@@ -139,13 +134,6 @@ class Reader:
             }  # fmt: skip
             self.rows.put("phases", line.number, row)
             self.engine[self.rows.part] = row, ts
-
-    def start(self, match: re.Match[str], line: Line) -> None:
-        ts = line_time(f"{match[2]} {match[1]} {match[5]} {match[3]}", line, self.rows, "%d %b %Y %H:%M:%S")
-        if ts is None:
-            return
-        origin = "utc" if match[4] in ("UTC", "GMT") else "naive"
-        self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
 
 
 def _seconds(hours: str | None, minutes: str, rest: str) -> float:

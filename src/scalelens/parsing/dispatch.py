@@ -24,6 +24,7 @@ from scalelens.parsing.launcher_prefixes import (
     MPI_TAG,
     SRUN_CUT,
     SRUN_LABEL,
+    TORN,
     WITHIN,
     joined_again,
     pieces,
@@ -112,6 +113,8 @@ def _decoder_of(record: Any) -> msgspec.json.Decoder[Any]:
 def _clean_head(head: bytes, tag: str) -> Line | None:
     """What stands before an object of JSON, the tag included, without decoration; None where the whole line counts."""
     line = clean(head, 0) if has_usual_head(head) else None
+    if line and (line.location or "").endswith(TORN):
+        return None
     return line if line and line.text.endswith(tag) and line.text.lstrip()[:1] not in ("{", '"') else None
 
 
@@ -377,6 +380,8 @@ class LineDispatcher:
         line = clean(raw, number)
         if label and line.rank is None and line.location is None:
             line = line._replace(rank=label.rank, location=label.location)
+        if line.location and line.location.endswith(TORN):
+            line = line._replace(location=self._place_of_claim(line.location))
         claimer = self._claimed(line) if self._claiming else None
         if anchors:
             self._offer(line, anchors, claimer, raw)
@@ -423,6 +428,11 @@ class LineDispatcher:
         reader: Reader = self._anchors.formats[name].Reader(self.rows)
         self._readers[name] = reader
         return reader
+
+    def _place_of_claim(self, begin: str) -> str | None:
+        """The place of which lines are claimed, if it begins so; it is not known where no line is claimed there."""
+        places = (claim.location for claim in self._claiming.values())
+        return next((place for place in places if place and place.startswith(begin)), None)
 
     def _claimed(self, line: Line) -> str | None:
         """Hands a line to the format that claimed it, and names it.  Lines of another prefix do not end a claim."""

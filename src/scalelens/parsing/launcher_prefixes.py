@@ -5,19 +5,23 @@ A prefix may name the global rank.  One that names a local rank, node, host, pod
 
 import re
 import string
+from typing import NamedTuple
 
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
+_LOOKED_AT = 200  # lines that show whether all of a text have one label
+_LEAST_LABELED = 3
 
 _FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a _TIME_BEFORE_LINE may begin with
 ANSI_START = b"\x1b"
 CURSOR_UP = b"\x1b[A"  # ends the drawing of a bar below another one: what follows is another line, as after `\r`
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 _PREFIX = re.compile(
-    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?
+        \[(?:\d+,(?:mpirank:)?)?(?P<mpi>\d{1,9})(?:,[\w.-]{1,99})?\]<std(?:out|err)>:  # horovodrun, SageMaker
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
       | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:\t]))                                        # srun -l: not a clock time
-      | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
+      | \[rank(?P<rank>\d{1,9})\]:(?:\ (?=(?:\ \ )*(?!\ )))?                               # torchrun, c10d
       | \[(?!(?i:\w*(?:epoch|step|iter|iteration|batch|eval|val|test)s?)[:._-]?\d+\]:)         # a count of the training
         (?P<role>[A-Za-z_][\w.-]{0,99}?:?)(?P<local>\d{1,9})\]:                            # torchrun --role ... --tee
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
@@ -25,7 +29,8 @@ _PREFIX = re.compile(
       | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
       | (?P<service>[A-Za-z][\w.-]{0,99}[-_]\d{1,4})\ {2,99}\|\                        # docker compose
       | \[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,63}\]\                                  # kubectl logs --prefix
-      | \(\w[\w.:-]{0,99}\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, from its workers
+      | \((?P<sky>head|worker\d{1,6}),\ rank=\d{1,6},\ (?:ip=[\w.:]{1,45},\ )?pid=\d{1,9}[^()]{0,60}\)\   # SkyPilot
+      | \(\w[\w.:-]{0,99},?\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, SkyPilot's one node
     """,
     re.VERBOSE,
 )
@@ -42,10 +47,16 @@ _TIME_BEFORE_LINE = re.compile(
 # prefix before it means that it is where it belongs.
 WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+# The end of torchrun's prefix, where srun put its label into it: it labels each 4,096 bytes that it reads of a pipe.
+_TORN = re.compile(r"[a-z]{0,12}\d{0,4}\]:")
+TORN = "/"  # ends the location of such a line
 
 
 def without_prefix(text: str) -> tuple[str, int | None, str | None]:
-    """A line without up to two nested prefixes; the global rank that they name, else the location."""
+    """A line without up to two nested prefixes; the global rank that they name, else the location.
+
+    Of an inner prefix that is torn nothing is known but what is before it: the location ends with `TORN`.
+    """
     stamp = _TIME_BEFORE_LINE.match(text) if text[:1] in _FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
     prefix = _PREFIX.match(text, end)
@@ -67,10 +78,35 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         outer = location
         if text[end : end + 1] in _FIRST_OF_TIME and (stamp := _TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
-        if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
+        if kind not in ("srun", "host", "mpi", "service", "pod", "sky", "ray"):
             break
         prefix = _PREFIX.match(text, end)
+        if kind == "srun" and not prefix and (torn := _TORN.match(text, end)):
+            return text[torn.end() :], None, f"{location}{TORN}"
     return text[end:], rank, None if rank is not None else location
+
+
+class _Label(NamedTuple):
+    """What a launcher put before each line of a text, and whose lines they are."""
+
+    text: bytes
+    rank: int | None
+    location: str | None
+
+    def taken_off(self, line: bytes) -> bytes:
+        """A line without the label."""
+        return b"" if line.rstrip() == self.text.rstrip() else line.removeprefix(self.text)
+
+
+def label_of_all(head: bytes) -> _Label | None:
+    """The label that all lines of a text have, by its first lines; None where they differ or have none."""
+    lines = [line for line in head.splitlines()[:_LOOKED_AT] if line.strip()]
+    first = lines[0].decode("utf-8", "replace") if lines else ""
+    text, rank, location = without_prefix(first)
+    label = _Label(first.removesuffix(text).encode(), rank, location)
+    if (rank, location) == (None, None) or len(lines) < _LEAST_LABELED:
+        return None
+    return label if all(line.startswith(label.text.rstrip()) for line in lines) else None
 
 
 def pieces(raw: bytes) -> list[bytes]:

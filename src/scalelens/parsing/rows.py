@@ -81,7 +81,8 @@ class Rows:
     ) -> None:
         self.file_id = file_id
         self.path = ""  # of the file: some tools print facts into its name
-        self.place: str | None = None  # of all rows of steps and phases that name no rank and no place
+        self.rank: int | None = None  # of all rows of steps and phases that name no rank and no place
+        self.place: str | None = None  # the same
         self.zone = zone  # of naive times, where the user gives it
         self.mapping = mapping or {}  # column and unit by role, where the user gives them
         self.assigned: list[Any] = []  # what each column of a CSV or the like is read as
@@ -121,6 +122,11 @@ class Rows:
         self._event_letters = self._metric_letters = 0  # of what is gathered
         self._params_given: set[tuple[int, str, str, str]] = set()
 
+    @property
+    def of_one_label(self) -> bool:
+        """Whether the file's name or a label of all its lines names the rank or place that wrote it."""
+        return self.rank is not None or self.place is not None
+
     def add(self, table: str, line: int | None, **values: Any) -> None:
         """One row of `table`, from `line`.  Values are in the units of the column names; columns left out are NULL."""
         self.put(table, line, values)
@@ -128,8 +134,8 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
-        if self.place and table in _OF_RANKS and row.get("rank") is None and row.get("place") is None:
-            row["place"] = self.place
+        if self.of_one_label and table in _OF_RANKS and row.get("rank") is None and row.get("place") is None:
+            row["rank"], row["place"] = self.rank, self.place
         if table == "steps":
             self._format_of_steps = self.format
             if row.get("phase") != _VALIDATION:
@@ -154,8 +160,8 @@ class Rows:
         """
         fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
-        if self.place and table in _OF_RANKS and not {"rank", "place"} & given.keys():
-            given["place"] = self.place
+        if self.of_one_label and table in _OF_RANKS and not {"rank", "place"} & given.keys():
+            given |= {"rank": self.rank} if self.place is None else {"place": self.place}
         repeated_text = count * max((len(values) for values in given.values() if isinstance(values, str)), default=0)
         first = columns["line"][0]
         line = first.as_py() if isinstance(first, pa.Scalar) else int(first)
@@ -314,6 +320,15 @@ class Rows:
             parts |= {self.stretch_of(last.line): part for part, last in self.last_steps.items()}
         self.part = parts.setdefault(stretch, 1 + max(parts.values(), default=-1))
         self._parts_of_settings = max(self._parts_of_settings, self.part)
+
+    def part_of(self, line: int, part: int) -> int:
+        """The part of a line that the first reading met in `part`: a second one may have split it by its settings."""
+        if not self._part_of_stretch:
+            return part
+        here = self.part
+        self.turn_to(line)
+        found, self.part = self.part, here
+        return found
 
     def stretch_of(self, line: int | None) -> int:
         """How many times the printed settings had changed before a line."""

@@ -87,7 +87,11 @@ class _Namesakes:
 def launches(parts: Iterable[Part]) -> Iterator[Run]:
     """Runs of the power and energy files of a folder without a log."""
     files: dict[str, list[Part]] = defaultdict(list)
+    rows: dict[tuple[str, str], list[Part]] = defaultdict(list)  # of tables that name the run of each
     for part in parts:
+        if part.facts.run_name:
+            rows[part.path, part.facts.run_name].append(part)
+            continue
         stem = _SENSED_WORDS.sub("", posixpath.basename(part.path))
         files[re.sub(r"[\W_]+", ".", stem).strip(".")].append(part)
     unnamed = files.pop("", [])  # with names such as power.csv
@@ -102,6 +106,8 @@ def launches(parts: Iterable[Part]) -> Iterator[Run]:
         groups.append(unnamed)
     for group in groups:
         yield Run(group, "folder" if len({part.path for part in group}) > 1 else "file")
+    for group in rows.values():
+        yield Run(group, "file")
 
 
 def _without_overlaps(spans: Iterable[_Span]) -> list[_Span]:

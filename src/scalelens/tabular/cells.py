@@ -103,8 +103,8 @@ def cells_by_column(source: Source, rows: Rows) -> Iterator[tuple[int, str, dict
     for line, text, whole in lines_of(source):
         cells = cells_of(text)
         if not header:
-            header = cells
-        elif not whole or len(cells) != len(header):
+            header = _closed(cells)
+        elif not whole or len(cells := _closed(cells, len(header))) != len(header):
             rows.problem(line, "the line is cut, or has other columns than the header", text)
         else:
             yield line, text, dict(zip(header, cells, strict=True))
@@ -119,6 +119,15 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
     except csv.Error:  # a cell of more than 128 KB
         row = text.split(delimiter)
     return [cell.strip() for cell in row]
+
+
+def _closed(cells: list[str], count: int = 0) -> list[str]:
+    """Cells of a line without the empty one behind a delimiter that ends it; `count` are those of the header.
+
+    Without `count` the line is the header.
+    """
+    is_closed = len(cells) > 2 and not cells[-1] and count in (0, len(cells) - 1)
+    return cells[:-1] if is_closed else cells
 
 
 def head_lines(head: bytes) -> Iterator[str]:
@@ -157,12 +166,12 @@ def csv_header(head: bytes) -> tuple[str, ...]:
     if len(lines) < 2 or len(lines[0]) > _LONGEST_HEADER:
         return ()
     delimiter = _delimiter_of(lines[0])
-    names = cells_of(lines[0], delimiter)
+    names = _closed(cells_of(lines[0], delimiter))
     if len(names) < 2 or len(set(names)) < len(names) or any(len(name) > _LONGEST_NAME for name in names):
         return ()
     if any(number(name) is not None for name in names) or not all(names[1:]):
         return ()  # an index of pandas has no name
-    body = [cells_of(line, delimiter) for line in lines[1:]]
+    body = [_closed(cells_of(line, delimiter), len(names)) for line in lines[1:]]
     fits = any(len(cells) == len(names) and any(number(cell) is not None for cell in cells) for cells in body)
     return tuple(names) if fits else ()
 
@@ -175,9 +184,9 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
         if not names:
             if text[0] != "#":
                 delimiter = _delimiter_of(text)
-                names = cells_of(text, delimiter)
+                names = _closed(cells_of(text, delimiter))
             continue
-        cells = cells_of(text, delimiter)
+        cells = _closed(cells_of(text, delimiter), len(names))
         if cells == names:
             continue
         record: dict[str, Any] = dict(zip(names, cells, strict=False))

@@ -28,7 +28,7 @@ from scalelens.tabular.cells import (
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
-from scalelens.tabular.roles import ColumnReading, assign, column_and_unit, may_be_of_training
+from scalelens.tabular.roles import ColumnReading, as_map, assign, column_and_unit, may_be_of_training
 from scalelens.tabular.runs import RUN_SETTINGS, as_means, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
@@ -39,6 +39,7 @@ _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 _COUNTS = ("step", "batch", "averaged_steps")
 _ITERATION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)
 _MEASURED = re.compile(r"energy|joule|power|watt|(?:^|[^a-z])k?wh(?:$|[^a-z])|latency|benchmark", re.IGNORECASE)
+_TIMES, _OF_STEP = ("batch_time", "interval_time", "running_time"), re.compile(r"step|iter|batch|epoch", re.IGNORECASE)
 _TRAINS = re.compile(r"train|loss|epoch|optimi[sz]er|backward|perplexity|grad", re.IGNORECASE)
 _ONLY_TRAININGS_HAVE = {
     "epoch", "batch", "batches", "batch_time", "running_time", "data_time", "loss", "learning_rate", "grad_norm",
@@ -61,6 +62,7 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
         write_runs(rows, runs, survey, means)
         return None
     if lacking := lacks(survey, readings) or _counts_measurements(readings, rows.mapping):
+        rows.assigned = []  # the format that reads it instead may take them otherwise
         return lacking
     write_rows(source, rows, records, survey, readings, by_stamps=True)
     return None
@@ -115,17 +117,35 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 
 def _counts_measurements(readings: Sequence[ColumnReading], mapping: Mapping[str, object]) -> str | None:
-    """Why iterations are those of a benchmark or of a meter, where nothing beside them says training; or None."""
-    counts = [reading.column for reading in readings if reading.role == "step"]
-    if "step" in mapping or not counts or not _ITERATION.fullmatch(counts[0].strip()):
+    """Why iterations are those of a benchmark or of a meter, where nothing beside them says training; or None.
+
+    So is a time without any count: a meter's log may state the time between its readings.
+    """
+    counts = [reading for reading in readings if reading.role in ("step", "batch", "epoch")]
+    unnamed = [one for one in readings if one.role in _TIMES and not _OF_STEP.search(one.column)]
+    times = [] if counts else unnamed
+    is_iteration = bool(counts) and counts[0].role == "step" and _ITERATION.fullmatch(counts[0].column.strip())
+    if not times and not is_iteration:
         return None
-    others = [reading.column for reading in readings if reading.column != counts[0]]
-    if {reading.role for reading in readings} & _ONLY_TRAININGS_HAVE or any(map(_TRAINS.search, others)):
+    doubted = (*counts, *times)[0]
+    others = [reading.column for reading in readings if reading.column != doubted.column]
+    roles = {reading.role for reading in readings if reading is not doubted}
+    if (
+        doubted.role is None
+        or doubted.role in mapping
+        or roles & _ONLY_TRAININGS_HAVE
+        or any(map(_TRAINS.search, others))
+    ):
         return None
     if measured := next(filter(_MEASURED.search, others), None):
+        what = (
+            ("can count repeats of a measurement", "steps")
+            if counts
+            else ("can be that of a reading", "that of a step")
+        )
         return (
-            f"{counts[0]} beside {measured} can count repeats of a measurement, and no column mentions training; "
-            f"--map 'step={counts[0]}' reads it as steps"
+            f"{doubted.column} beside {measured} {what[0]}, and no column mentions training; "
+            f"--map '{as_map(doubted.role, doubted)}' reads it as {what[1]}"
         )
     return None
 
@@ -220,6 +240,7 @@ class _RowWriter:
             value = table.cell(record, role) if ROLE[role].kind == "text" else table.count(record, role)
             rows.param(role, value, record.line)
         rank, place = table.whose(record)
+        rank = rows.rank if (rank, place) == (None, None) else rank
         epoch, phase = table.value(record, "epoch"), table.phase(record)
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)

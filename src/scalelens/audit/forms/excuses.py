@@ -15,6 +15,8 @@ _TOTALS = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEANS = re.compile(r"\b(?:avg|average|mean|median|price)\b", re.IGNORECASE)
 _LEAST_LABEL = 2
 _LEAST_PARTS = 3
+_LEAST_BESIDE_ONE = 2
+_TWICE_ONE = 2.0  # both ends of a 1.00
 _ALIKE = 0.05
 
 
@@ -70,10 +72,17 @@ def _is_of_a_mean(table: TextTable, relation: Relation, place: int) -> bool:
 def _is_of_alike(relation: Relation) -> bool:
     """Whether one factor is nearly 1 wherever it counts, so that the other and the product are alike by themselves.
 
-    Three columns of shares near 100 % fulfill each product of theirs within their digits.
+    Three columns of shares near 100 % fulfill each product of theirs within their digits.  Where a factor is exactly 1
+    nothing was multiplied.
     """
     if len(relation.operands) != 2 or not re.search("[×/]", relation.form):
         return False
+    ones = [
+        any(i and sum(i) == _TWICE_ONE for each in relation.operands if (i := each.intervals[k]))
+        for k in relation.fit.agreeing
+    ]
+    if ones.count(False) < _LEAST_BESIDE_ONE:
+        return True
     target = relation.target.intervals
     for each in relation.operands:
         pairs = [(each.intervals[k], target[k]) for k in relation.fit.agreeing]

@@ -89,7 +89,7 @@ def _pairs(lines: list[_Line]) -> list[tuple[int, int]]:
 
 def _apart(a: _Line, b: _Line) -> tuple[Number, Number, str] | None:
     """The only two numbers that should be the same and are not, and the slip between them."""
-    named = _by_name(a.table, b.table)
+    named = cells_of_one_name(a.table, b.table)
     pairs = named or _by_order(a, b)
     apart = [pair for pair in pairs if not _is_same(*pair)]
     same = sum(_is_telling(*pair) for pair in pairs if pair not in apart)
@@ -106,7 +106,7 @@ def _is_telling(a: Number, b: Number) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _by_name(a: TextTable, b: TextTable) -> list[tuple[Number, Number]]:
+def cells_of_one_name(a: TextTable, b: TextTable) -> list[tuple[Number, Number]]:
     """Cells of two tables whose rows and columns have the same two names."""
     own, others = _named(a), _named(b)
     return [(cell, others[names]) for names, cell in own.items() if names in others]

@@ -35,7 +35,9 @@ def _of_table(table: TextTable, rate: int, time: int) -> Iterator[Finding]:
     if own_group(table, apart, agreeing, (rate, time)) or other_work(table, apart, agreeing):
         return
     for k in far:
-        speed, duration = rows[k][1]
+        row, (speed, duration) = rows[k]
+        if any(cell and not products[k].apart(value(cell)) for cell in table.cells[row]):
+            continue  # its own work stands beside it
         fitting = work / value(duration)
         yield Finding(
             "inconsistent",

@@ -13,29 +13,45 @@ from itertools import combinations
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.twice import cells_of_one_name
 from scalelens.audit.prose.bound import is_of_a_fraction
-from scalelens.audit.prose.likeness import DIGIT, POINT, SWAPPED, Likeness, are_beside_one, has_another, is_coded
+from scalelens.audit.prose.likeness import Likeness, is_coded
 from scalelens.audit.prose.places import Place, middle_of, places_of
+from scalelens.audit.prose.repeated import MEAN, QUOTED
 from scalelens.audit.prose.restated import given_twice, is_given
+from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 
 _PLAIN = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_ANOTHER = re.compile(
+    r"\b(?:another|other|second|previous|earlier) (?:run|attempt|seed|machine)s?\b|\bre-?run\b", re.IGNORECASE
+)
+_MEANS = {"mean", "average", "avg", "median", "geomean"}
 _MOST_ALIKE = 12
-_COMMON_NAMES, _FAR, _LEAST_SWAPPED = 2, 1.05, 2
+_COMMON_NAMES, _LEAST_SWAPPED = 2, 2
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
+_FAR_OF_FEW, _FAR = 1.05, 1.005  # two measurements of one kind may be nearer
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Pairs of numbers that should be the same."""
     places = places_of(document)
     times = Counter(place.plain for place in places)
-    likeness = Likeness(places)
+    likeness = Likeness(document, places)
+    alike = list(_alike(places))
+    pairs = Counter((words, id(each)) for words, *pair in alike for each in pair)
     seen: set[int] = set()
-    for words, a, b in _alike(places):
+    for words, a, b in alike:
         if min(times[a.plain], times[b.plain]) > 1 or {id(a.number), id(b.number)} & seen:
+            continue
+        if min(likeness.printed[a.plain], likeness.printed[b.plain]) > 1:
             continue
         if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
             continue
-        if likeness.is_one(words, a, b, partial(_follows, document, a, b)):
+        if _is_of_a_combination(document, a, b) or _tells_of_another_run(document, words, a, b):
+            continue
+        if likeness.is_one(
+            words, a, b, pairs[words, id(a)] + pairs[words, id(b)] - 1, partial(_follows, document, a, b)
+        ):
             seen |= {id(a.number), id(b.number)}
             once, other = sorted((a, b), key=lambda each: (times[each.plain], -each.number.line))
             yield given_twice(once.number, other.number, f"line {other.number.line}", words)
@@ -68,6 +84,8 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         return False
     if a.table is not None and b.table is not None and (a.table is b.table or len(a.near & b.near) < _COMMON_NAMES):
         return False
+    if _is_of_a_mean(a) != _is_of_a_mean(b) or _are_of_two_runs(a, b):
+        return False
     if words != POINT and a.whole and a.whole == b.whole:
         return False  # two parts of it
     if a.number.text in b.printed or b.number.text in a.printed:
@@ -75,39 +93,86 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
     if is_coded(a, b) and is_coded(b, a) and words == POINT:
         return False
     larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
-    few, has_units = min(a.significant, b.significant) < _MANY, a.number.unit == b.number.unit
+    whole, has_units = "." not in a.number.text + b.number.text, a.number.unit == b.number.unit
     if words == POINT:
-        whole = "." not in a.number.text + b.number.text
         same = whole or a.digits.lstrip("0") == b.digits.lstrip("0")
         is_sure = (has_units or min(a.significant, b.significant) >= _LONG) and not _are_scaled(a, b)
         has_whole = "." not in a.number.text or "." not in b.number.text
+        is_sure &= len(a.digits.strip("0")) > 1
         return same and is_sure and abs(larger / smaller - 10) < 1e-6 and not (has_whole and _are_sizes(a, b))
-    if a.digits == b.digits or (few and (not has_units or not _is_far(a, b, larger / smaller))):
+    if (
+        a.digits == b.digits
+        or (whole and _are_sizes(a, b))
+        or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b))
+    ):
         return False
     if words == DIGIT:
-        if a.digits[:-1] == b.digits[:-1] and abs(int(a.digits[-1]) - int(b.digits[-1])) == 1:
-            return False  # the next job, the next point of a grid
-        counts = few and not a.number.unit and "." not in a.number.text
-        return not counts and not any(
-            x.table is None and y.table is not None and has_another(x, y) for x, y in ((a, b), (b, a))
-        )
+        few = min(a.significant, b.significant) < _MANY
+        if few and whole and not (a.number.unit or b.number.unit):
+            return False  # counts of two things
+        return larger / smaller > (_FAR_OF_FEW if few else _FAR) and not set(a.digits + b.digits) <= set("01")
     differ = [k for k, (x, y) in enumerate(zip(a.digits, b.digits, strict=True)) if x != y]
-    whole = "." not in a.number.text + b.number.text
-    return len(differ) == _LEAST_SWAPPED and differ[1] - differ[0] == 1 and not (whole and _are_sizes(a, b))
+    return len(differ) == _LEAST_SWAPPED and differ[1] - differ[0] == 1
+
+
+def _tells_of_another_run(document: Document, words: str, a: Place, b: Place) -> bool:
+    """Whether a sentence says that its number is wrong, or of another run."""
+    texts = [document.sentences[each.index].text for each in (a, b) if each.index is not None]
+    return any(QUOTED.search(text) or (words != POINT and _ANOTHER.search(text)) for text in texts)
+
+
+def _is_of_a_combination(document: Document, a: Place, b: Place) -> bool:
+    """Whether a sentence joins the label of a row to another one: "endian + wide" is not "endian"."""
+    cell, said = (a, b) if a.table is not None else (b, a)
+    if cell.table is None or said.index is None:
+        return False
+    label = re.escape(cell.table.texts[cell.number.row or 0][0].strip(" *`"))
+    text = document.sentences[said.index].text.replace("`", "")
+    return re.search(rf"{label} ?[+&] ?\w|\w ?[+&] ?{label}", text, re.IGNORECASE) is not None if label else False
+
+
+def _is_of_a_mean(place: Place) -> bool:
+    """Whether the words before a number, or the label and the heading of its cell, say that it is a mean."""
+    if place.table is None:
+        return not _MEANS.isdisjoint(place.around[0])
+    row, column = place.number.row or 0, place.number.cell or 0
+    texts, cells = place.table.texts[row], place.table.cells[row]
+    words = [place.table.headings[column], *(text for text, cell in zip(texts, cells, strict=True) if cell is None)]
+    return MEAN.search(" ".join(words)) is not None
+
+
+def _are_of_two_runs(a: Place, b: Place) -> bool:
+    """Whether two rows have other numbers below the same heading, or two tables differ where their names agree."""
+    if a.table is None or b.table is None:
+        return False
+    mine, theirs = (
+        {
+            heading.strip(" *").lower(): cell.text
+            for heading, cell in zip(each.table.headings, each.table.cells[each.number.row or 0], strict=True)
+            if cell and cell is not each.number
+        }
+        for each in (a, b)
+        if each.table
+    )
+    if any(mine[heading] != theirs[heading] for heading in mine.keys() & theirs.keys()):
+        return True
+    return sum(x.text != y.text for x, y in cells_of_one_name(a.table, b.table)) > 1
+
+
+def _is_a_name(place: Place) -> bool:
+    """Whether a number may be that of a job: many digits without a comma, a point or a unit."""
+    return place.significant >= _LONG and place.number.text.isdigit() and not place.number.unit
 
 
 def _are_scaled(a: Place, b: Place) -> bool:
     """Whether another number differs by a factor of ten as well: "50 of them in 13.6 days, 500 in 136 days"."""
     less, more = sorted((a, b), key=lambda each: middle_of(each.number))
+    if any(
+        x != y and x and y and (x.startswith(y) or y.startswith(x)) for x, y in zip(a.beside, b.beside, strict=True)
+    ):
+        return True  # "99.9 %: 43.8 minutes", "99.99 %: 4.38 minutes"
     scaled = {f"{text}0" for text in less.printed - {less.number.text} if "." not in text}
     return not scaled.isdisjoint(more.printed - {more.number.text})
-
-
-def _is_far(a: Place, b: Place, ratio: float) -> bool:
-    """Whether two measurements of one kind would hardly differ so; a number beside both that is the same shows more."""
-    if has_another(a, b) and has_another(b, a):
-        return False
-    return ratio > _FAR or are_beside_one(a, b)
 
 
 def _are_sizes(a: Place, b: Place) -> bool:

@@ -64,7 +64,9 @@ _EXPLAINED = re.compile(
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
 _COMPARED = re.compile(r"^\W*(?:vs\.?|versus|than|against|instead of|was|from|not)\s", re.IGNORECASE)
-_SLASHED = re.compile(r"[\d.]+ ?/ ?[\d.]+ ?/ ?[\d.]+ *$")  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
+_SLASHED = re.compile(
+    r"[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? *$"
+)  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
@@ -79,6 +81,7 @@ _LEAST_DIGITS, _MANY_DIGITS = 2, 3
 _IN_DIGITS = ("two digits are swapped", "one digit differs")
 _OFTEN = ("two", "60", "3,600", "a thousand", "a million")  # factors that a text may leave out
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
+_NAMED = re.compile(r"^\S+$|\d\s+[A-Za-z_]\w*$")  # the value of a name alone, or with the next name
 _SHOWN = 60
 _CHANNELS = (3, 4)
 
@@ -177,8 +180,8 @@ def _of_sides(
         return None  # "A=2/16=4/32=8": names and lists
     if not cut and right.operators and line.count("(") > line.count(")"):
         return None  # it goes on in the next line
-    if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and " " not in line[begin : sign.start()]:
-        return None  # "N=48/64 = 125196-99"
+    if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and _NAMED.search(line[begin : sign.start()]):
+        return None  # "N=48/64 = 125196-99", "matched=500/500 confidence=0.945"
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):

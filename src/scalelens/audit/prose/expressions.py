@@ -85,6 +85,8 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
 
 def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
     plain = [each for each in operands if not each.is_share]
+    if "." in target.number.text and not target.number.unit:
+        plain = [each for each in plain if not each.number.text.isalpha()]  # "at the four points": it counts them
     size = 100 if target.is_share else 1
     for a, b in combinations(plain, 2):
         for c in plain:

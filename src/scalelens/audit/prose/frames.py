@@ -42,6 +42,9 @@ _CHANGES = (
         rf"(?: ?[-—–,;:]+ <(?P<c>\d+)>(?: {_MORE})?{_CLOSE}|{_CLOSE} ?[-—–,:]+ <(?P<c2>\d+)> (?:{_MORE}|match))"
     ),
 )
+_NET = re.compile(
+    rf"{_OPEN}(?:net )?<(?P<c>\d+)>{_NOUN}{{0,1}}, {_PAIR}{_NOUN}{{0,1}}{_CLOSE}"
+)  # "(-46 lines, 301 → 255)"
 _GAP = re.compile(
     rf"<(?P<a>\d+)>{_NOUN}{{0,1}} (?:vs\.?|versus|against|compared to) (?:[\w'’-]+ ){{0,3}}<(?P<b>\d+)>{_NOUN}{{0,1}}"
     r" ?[,—–-] an? <(?P<c>\d+)> (?:gap|difference|delta)\b"
@@ -66,14 +69,14 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _of_changes(sentence: Sentence) -> Iterator[Finding]:
     seen: set[int] = set()
-    for pattern in (*_CHANGES, _GAP):
+    for pattern in (*_CHANGES, _NET, _GAP):
         for found in pattern.finditer(sentence.marked):
             words = found.groupdict()
             a, b, c = (sentence.numbers[int(words.get(name) or words[f"{name}2"])] for name in "abc")
             if id(c) in seen or not _are_values(a, b) or c.hedge == "bound" or c.low <= 0 <= c.high:
                 continue
-            if is_share_of_all(a, b, c, found[0]):
-                continue
+            if is_share_of_all(a, b, c, found[0]) or (not c.unit and len(c.text.lstrip("+-\u2212")) == 1):
+                continue  # "0.7622 → 0.7927 (+5)": five more of something
             ways = _ways(a, b, c, is_gap=pattern is _GAP)
             if not ways or any(not _room(c).apart(way) for way in ways) or _is_of_others(sentence, (a, b, c)):
                 continue
@@ -140,6 +143,9 @@ def _of_shares(sentence: Sentence) -> Iterator[Finding]:
     for found in _SHARE.finditer(sentence.marked):
         a, b, c = (sentence.numbers[int(found[name])] for name in "abc")
         units = {a.unit, b.unit} - {"", *COUNTED}
+        nouns = [part.strip(" /*_(（[=") for part in re.split(r"<\d+>", found[0])[1:3]]
+        if "/" in found[0] and all(nouns) and nouns[0] != nouns[1]:
+            continue  # "90k train / 10k validation (10 %)": two parts
         if c.unit != "%" or any(each.hedge for each in (a, b, c)) or min(a.low, b.low, c.low) <= 0:
             continue
         if units & {"%", "x"} or len({base(unit)[0] for unit in units}) > 1 or c.text[0] in "+-\u2212":

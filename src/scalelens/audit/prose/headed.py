@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.repeated import finding_of, of_one_unit
+from scalelens.audit.prose.repeated import MEAN, finding_of, of_one_unit
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import with_characters
 
@@ -67,7 +67,7 @@ def _groups(sentences: tuple[Sentence, ...]) -> Iterator[list[Sentence]]:
 def _headed(table: TextTable) -> _Headed:
     half = len(table.cells) / 2
     numeric = [k for k in range(1, len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
-    headings = [with_characters(_UNIT.sub("", heading)) for heading in table.headings]
+    headings = [_words(_UNIT.sub("", heading)) for heading in table.headings]
     return _Headed(table, tuple(headings), tuple(numeric))
 
 
@@ -75,7 +75,12 @@ def _before(sentence: Sentence, place: int) -> frozenset[str]:
     """The few words right before a number."""
     start = sentence.positions[place][0]
     text = _MARKS.sub("", sentence.text[sentence.positions[place - 1][1] if place else 0 : start])
-    return with_characters(" ".join(_CLAUSE.split(text.rstrip(" (=:~"))[-1].split()[-_WORDS_BEFORE:]))
+    return _words(" ".join(_CLAUSE.split(text.rstrip(" (=:~"))[-1].split()[-_WORDS_BEFORE:]))
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text; that it is a mean is said by one of them."""
+    return with_characters(text) | ({"mean"} if MEAN.search(text) else frozenset())
 
 
 def _in_table(numbers: list[Number], before: list[frozenset[str]], headed: _Headed) -> tuple[Number, Number] | None:
@@ -105,6 +110,7 @@ def _in_table(numbers: list[Number], before: list[frozenset[str]], headed: _Head
 def _column(words: frozenset[str], headed: _Headed) -> int | None:
     """The only column of whose heading hardly more than its words stand before a number."""
     found = [k for k in headed.numeric if headed.headings[k] and headed.headings[k] <= words]
+    found = [k for k in found if "mean" not in words - headed.headings[k]]
     longest = max((len(headed.headings[k]) for k in found), default=0)
     found = [k for k in found if len(headed.headings[k]) == longest]
     return found[0] if len(found) == 1 and len(words) <= longest + 1 else None

@@ -5,9 +5,8 @@ against it.  Between a sentence and a cell it counts how much better its row and
 between sentences how many words right before and right after both are the same.  A text with many numbers of the same
 kind has more pairs that are alike by chance.
 
-The weights were fitted on 3,100 numbers that stand twice in 4,995 documents of public repositories, after a slip in one
-of them, against all pairs in these documents that differ by such a slip.  The limits, for each slip and for two
-sentences, two tables, and one of each, lie above what such pairs show to weights fitted on other repositories.
+The features of a pair, the weights of weights.py and the limits there say whether both are one: how near the places
+are, how rare their common words are, which numbers they share, and whether the difference is one of measurement.
 """
 
 import re
@@ -16,74 +15,25 @@ from collections.abc import Callable
 from itertools import takewhile
 from math import copysign, log2, log10, sqrt
 
-from scalelens.audit.document import TextTable
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.places import Place, digits_of, middle_of
+from scalelens.audit.prose.weights import IF_ALONE, IF_GIVEN, LIMITS, MIXED, POINT, SENTENCES, TABLES, WEIGHTS
 from scalelens.audit.tokens import with_characters
 
-POINT, SWAPPED, DIGIT = "it is off by a factor of ten", "two digits are swapped", "one digit differs"
-_SENTENCES, _MIXED, _TABLES = "two sentences", "a sentence and a table", "two tables"
 _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
+_AFTER_THE_END = 30  # lines of a sentence that ends a text
 _SHORTEST = 5.0  # the texts that this was fitted on are hardly ever shorter
 _ALIKE = 0.05  # numbers so near each other are of one kind
 _MOST_IN_ORDER, _MOST_IN_COLUMN, _MOST_PEERS = 4, 2, 3
-_BETTER = -1.5  # then another row, or another column, fits the sentence better
-# What each of `_features` weighs, by slip and digits.
-_WEIGHTS = {
-    (POINT, 3): (
-        5.06, 0.91, 0.91, -0.24, 0.37, 1.3, 0.66, 0.0, -0.81, 0.28,
-        -0.47, -1.53, 0.0, 0.56, 0.0, 0.8, 0.0, -0.55, 0.34, -0.1,
-        0.02, -0.26, 1.66, 0.2, 0.49, 1.25, 0.38, -0.34, -0.82,
-    ),
-    (POINT, 4): (
-        7.82, 0.24, 0.2, -0.02, 0.14, 0.51, -0.44, 0.31, -0.6, 0.34,
-        -0.73, 0.44, 0.0, -0.73, 0.49, 0.16, 0.0, -0.6, 0.11, 0.11,
-        0.24, 0.35, 0.21, 0.03, 0.09, 0.23, 0.14, 0.07, 0.32,
-    ),
-    (SWAPPED, 3): (
-        4.99, 1.05, 1.55, -0.26, 0.37, 2.35, -0.12, 0.0, -1.01, 1.76,
-        0.62, 0.0, -0.32, 0.12, 0.0, -0.09, 0.93, -1.1, -0.38, 0.62,
-        0.48, -0.38, 1.25, 0.38, 0.21, 1.1, 0.09, -0.26, 0.1,
-    ),
-    (SWAPPED, 4): (
-        5.17, 0.92, 0.51, 0.04, 0.14, 2.09, -0.22, 0.22, -0.77, 1.01,
-        -0.31, -0.48, -0.39, 0.55, 1.23, 0.17, 0.3, -1.87, -0.08, 0.01,
-        0.92, 0.47, 0.42, 0.19, 0.45, 0.99, 0.41, 0.05, -0.21,
-    ),
-    (DIGIT, 3): (
-        1.84, 1.0, 1.57, -0.29, 0.35, 1.89, 0.21, 0.0, -0.96, 1.68,
-        0.87, 0.0, -0.47, -0.35, 0.0, -0.36, 1.22, -0.89, 0.09, -0.27,
-        0.66, -1.86, 2.54, 0.94, 0.58, 3.1, 0.22, 0.0, 1.05,
-    ),
-    (DIGIT, 4): (
-        3.69, 0.7, 0.74, -0.01, 0.47, 1.29, -0.48, 0.17, -0.74, 0.75,
-        0.32, -0.92, -0.73, 0.42, 1.1, 0.32, 0.68, -2.39, -0.21, -0.28,
-        1.01, 1.33, 0.04, 0.69, 0.14, 2.37, 0.77, 0.0, -0.92,
-    ),
-}  # fmt: skip
-# From where words show enough; the second holds where the numbers around give one of the two as well.
-_LIMITS = {
-    (POINT, 3, _SENTENCES): (1.73, 5.54),
-    (POINT, 3, _MIXED): (1.33, 4.19),
-    (POINT, 3, _TABLES): (2.67, 2.67),
-    (POINT, 4, _SENTENCES): (2.29, 2.73),
-    (POINT, 4, _MIXED): (1.80, 5.28),
-    (POINT, 4, _TABLES): (3.90, 5.15),
-    (SWAPPED, 3, _SENTENCES): (0.90, 1.93),
-    (SWAPPED, 3, _MIXED): (1.47, 3.72),
-    (SWAPPED, 3, _TABLES): (2.97, 2.97),
-    (SWAPPED, 4, _SENTENCES): (2.50, 2.86),
-    (SWAPPED, 4, _MIXED): (3.00, 4.34),
-    (SWAPPED, 4, _TABLES): (3.60, 4.11),
-    (DIGIT, 3, _SENTENCES): (5.58, 5.58),
-    (DIGIT, 3, _MIXED): (4.90, 5.71),
-    (DIGIT, 3, _TABLES): (2.17, 2.17),
-    (DIGIT, 4, _SENTENCES): (4.26, 4.71),
-    (DIGIT, 4, _MIXED): (2.80, 3.06),
-    (DIGIT, 4, _TABLES): (2.86, 2.86),
-}
+_OF_ROW = 23  # the feature that says how much better a row fits than the others
+_BETTER = -1.5  # then another row fits the sentence better
+_LEAST_COMMON = 2  # numbers of two tables
+_LEAST_OF_OTHERS, _LEAST_OF_POINT = 2, 3  # numbers of each sentence that the other one has not
+_PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
+_FENCE = re.compile(r"\s*```")
 
 
 class _Rows:
@@ -112,7 +62,9 @@ def _telling(numbers: tuple[Number | None, ...], more_than: int) -> list[str]:
 class Likeness:
     """What a text as a whole says on its words and numbers."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, document: Document, places: list[Place]) -> None:
+        self.printed = Counter(text.replace(",", "") for line in document.lines for text in _PRINTED.findall(line))
+        self._sections = _sections_of(document)
         sources: dict[int, set[str]] = defaultdict(set)
         for place in places:
             sources[place.source] |= {*place.wide, *place.others, place.digits}
@@ -124,19 +76,67 @@ class Likeness:
             self._sizes[place.shape].append(middle_of(place.number))
         self._rows: dict[int, _Rows] = {}
 
-    def is_one(self, slip: str, a: Place, b: Place, is_given: Callable[[], bool]) -> bool:
-        """Whether two places are of one measurement; `is_given` says whether the numbers around one of them give it."""
+    def is_one(self, slip: str, a: Place, b: Place, pairs: int, is_given: Callable[[], bool]) -> bool:
+        """Whether two places are of one measurement.
+
+        `pairs` says how many numbers differ from one of them by this slip, and `is_given` whether the numbers around
+        one of them give it.
+        """
         digits = min(a.significant, b.significant, _MANY)
         tables = (a.table is not None) + (b.table is not None)
-        kind = (_SENTENCES, _MIXED, _TABLES)[tables]
-        features = self._features(a, b)
-        if kind == _MIXED and _tells_of_another(a, b):
+        kind = (SENTENCES, MIXED, TABLES)[tables]
+        if (kind == MIXED and _tells_of_another(a, b)) or (
+            kind == TABLES and slip != POINT and _common(a, b) < _LEAST_COMMON
+        ):
             return False
-        if (slip, digits, kind) == (SWAPPED, _LEAST_DIGITS, _MIXED) and min(features[_OF_ROW : _OF_ROW + 2]) < _BETTER:
+        if kind == SENTENCES and _unshared(a, b) >= (_LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS):
+            return False  # two cases, each with numbers of its own
+        if slip == POINT and digits == _MANY:
+            return bool(a.near & b.near or a.others & b.others)
+        own = self._features(a, b)
+        if kind == MIXED and slip != POINT and own[_OF_ROW] < _BETTER:
             return False
-        shown = sum(weight * each for weight, each in zip(_WEIGHTS[slip, digits], features, strict=True))
-        enough, sure = _LIMITS[slip, digits, kind]
-        return shown >= sure or (shown >= enough and not is_given())
+        features = (*own, *self._surroundings(a, b, pairs, kind))
+        shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
+        enough = LIMITS[slip, kind][digits == _MANY] + (
+            IF_ALONE if kind == TABLES and _common(a, b) < _LEAST_COMMON else 0
+        )
+        return shown >= enough + IF_GIVEN or (shown >= enough and not is_given())
+
+    def _surroundings(self, a: Place, b: Place, pairs: int, kind: str) -> tuple[float, ...]:
+        """Where both stand, how often, and how they differ."""
+        lines = a.number.line, b.number.line
+        larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
+        is_last = len(a.digits) == len(b.digits) and a.digits[:-1] == b.digits[:-1]
+        times = sorted(self.printed[each.plain] for each in (a, b))
+        in_section = float(self._sections[lines[0]] == self._sections[lines[1]])
+        apart = log2(1 + abs(lines[0] - lines[1]))
+        mixed, tables = float(kind == MIXED), float(kind == TABLES)
+        return (
+            in_section,
+            apart,
+            float(is_last),
+            float(is_last and abs(int(a.digits[-1]) - int(b.digits[-1])) == 1),
+            float(larger / smaller > 1 + _ALIKE),
+            float(_has_another(a, b)) + float(_has_another(b, a)),
+            float(a.number.unit == b.number.unit),
+            float("." not in a.number.text + b.number.text and not a.number.unit + b.number.unit),
+            float(min(times[0], 2)),
+            min(log2(max(times[1], 1)), 3.0),
+            log2(1 + pairs),
+            float(bool(a.number.hedge or b.number.hedge)),
+            float(is_coded(a, b)) + float(is_coded(b, a)),
+            sqrt(abs(len(a.others) - len(b.others))),
+            min(4.0, float(_unshared(a, b))),
+            min(4.0, log2(1 + _common(a, b))),
+            mixed,
+            tables,
+            0.0,
+            in_section * mixed,
+            apart * mixed,
+            in_section * tables,
+            apart * tables,
+        )
 
     def _known(self, words: frozenset[str]) -> float:
         return sum(self._bits.get(word, 0.0) for word in words)
@@ -152,13 +152,13 @@ class Likeness:
             sqrt(known((a.wide & b.wide) - near)),
             sqrt(min(known(x.near - y.wide - y.near) for x, y in ((a, b), (b, a)))),
             sqrt(known(a.others & b.others)),
-            float(are_beside_one(a, b)),
+            float(_are_beside_one(a, b)),
             float(len(units) == 1 and units != {""}),
             float(len(units) > 1),
             max(self._length, _SHORTEST),
             float(len(tables) == 1),
             float(len(tables) > 1),
-            float(has_another(a, b) and has_another(b, a)),
+            float(_has_another(a, b) and _has_another(b, a)),
             float(is_coded(a, b) and is_coded(b, a)),
             float("." not in a.number.text + b.number.text),
             float(min(a.significant, b.significant) >= _LONG),
@@ -199,9 +199,6 @@ class Likeness:
         )
 
 
-_OF_ROW = 23  # the feature that says how much better a row fits than the others; the next one does for columns
-
-
 def _root(size: float) -> float:
     return copysign(sqrt(abs(size)), size)
 
@@ -216,10 +213,32 @@ def _in_order(a: Place, b: Place) -> tuple[float, float]:
     return float(min(counts[0], _MOST_IN_ORDER)), float(min(counts[1], _MOST_IN_ORDER))
 
 
+def _sections_of(document: Document) -> list[int]:
+    """The section of each line, from 1, by the headings of Markdown."""
+    sections, is_fenced = [0], False
+    for line in document.lines:
+        is_fenced ^= bool(_FENCE.match(line))
+        sections.append(sections[-1] + (line.startswith("#") and not is_fenced))
+    return [*sections, *[sections[-1]] * _AFTER_THE_END]
+
+
+def _unshared(a: Place, b: Place) -> int:
+    """How many numbers each of two places has at least that the other one has not."""
+    return min(len(a.others - b.others - {b.digits}), len(b.others - a.others - {a.digits}))
+
+
+def _common(a: Place, b: Place) -> int:
+    """How many numbers of three digits two tables have in common."""
+    if a.table is None or b.table is None:
+        return 0
+    return sum(len(digits.strip("0")) >= _LEAST_DIGITS for digits in a.table.digits & b.table.digits)
+
+
 def _tells_of_another(a: Place, b: Place) -> bool:
-    """Whether a sentence has further numbers of the unit, and its table has none of them."""
+    """Whether a sentence has further numbers of the unit, and its table has not even half of them."""
     cell, said = (a, b) if a.table is not None else (b, a)
-    return bool(said.peers) and cell.table is not None and said.peers.isdisjoint(cell.table.digits)
+    inside = len(said.peers & cell.table.digits) if cell.table else 0
+    return len(said.peers) - inside > inside
 
 
 def is_coded(a: Place, b: Place) -> bool:
@@ -227,11 +246,11 @@ def is_coded(a: Place, b: Place) -> bool:
     return any(_CODED.match(word) for word in a.near - b.wide)
 
 
-def has_another(a: Place, b: Place) -> bool:
+def _has_another(a: Place, b: Place) -> bool:
     """Whether one has a number of its unit beside it that the other one has not."""
     return bool(a.peers - b.peers - b.others - {b.digits})
 
 
-def are_beside_one(a: Place, b: Place) -> bool:
+def _are_beside_one(a: Place, b: Place) -> bool:
     """Whether the same number of three digits stands before both, or after both."""
     return any(x == y and len(x.strip("0")) >= _LEAST_DIGITS for x, y in zip(a.beside, b.beside, strict=True))

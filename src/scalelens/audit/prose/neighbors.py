@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.likeness import DIGIT, POINT, SWAPPED
 from scalelens.audit.prose.places import digits_of, middle_of
-from scalelens.audit.prose.repeated import finding_of
+from scalelens.audit.prose.repeated import finding_of, is_of_a_size, is_of_all_rows
 from scalelens.audit.prose.restated import is_given
+from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 from scalelens.audit.tokens import with_characters
 
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -56,6 +56,8 @@ def find(document: Document) -> Iterator[Finding]:
                 found = _meant(sentence, words, (sentence.numbers[known], said), cells)
                 if found and (found[1] != DIGIT or not is_given(document, index, said)):
                     cell, slip = found
+                    if is_of_all_rows(sentence, number, cell.table, cell.row, cell.column):
+                        continue
                     yield finding_of(said, cell.number, cell.table, slip)
                     break
 
@@ -129,7 +131,7 @@ def _slip(number: Number, cell: Number) -> str:
         return ""
     if mine.strip("0") == theirs.strip("0"):
         larger, smaller = sorted((middle_of(number), middle_of(cell)), reverse=True)
-        return POINT if abs(larger / smaller - 10) < 1e-6 else ""
+        return POINT if abs(larger / smaller - 10) < 1e-6 and not is_of_a_size(number, cell) else ""
     if _shape(number) != _shape(cell):
         return ""
     differ = [k for k, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
@@ -148,6 +150,7 @@ def _is_named(cell: _Cell, said: Number, slip: str, words: frozenset[str], in_ro
     is_sure = slip != DIGIT or is_far
     has_label, has_heading = bool(label) and label <= words, bool(heading) and heading <= words
     if in_row:
-        return (has_label or has_heading) and (is_sure or _significant(said) >= _MANY)
+        few = slip == DIGIT and _significant(said) < _MANY  # many numbers of a row are one digit away
+        return (has_heading or (has_label and not few)) and (is_sure or _significant(said) >= _MANY)
     has_most = len(label & words) >= _WORDS_OF_ROW and 2 * len(label & words) >= len(label)
     return has_label or ((has_most or has_heading) and is_sure)

@@ -42,8 +42,8 @@ class Place:
 
     @property
     def significant(self) -> int:
-        """How many digits it has without zeros at both ends."""
-        return len(self.digits.strip("0"))
+        """How many digits it has without zeros at both ends; one after a point counts."""
+        return len(self.digits.lstrip("0") if "." in self.number.text else self.digits.strip("0"))
 
     @property
     def plain(self) -> str:
@@ -137,6 +137,11 @@ def _of_tables(document: Document) -> Iterator[Place]:
                     yield _place(numbers, place, source, (None, table), (f"{source} {k}", printed), (near, near))
 
 
+def _are_peers(a: Number, b: Number) -> bool:
+    """Whether two numbers are of one unit; of numbers without one, those with as many digits after a point."""
+    return a.unit == b.unit and (bool(a.unit) or len(a.text.partition(".")[2]) == len(b.text.partition(".")[2]) > 0)
+
+
 def _place(
     numbers: list[Number],
     place: int,
@@ -150,7 +155,7 @@ def _place(
     number = numbers[place]
     others = [(k, each) for k, each in enumerate(numbers) if k != place]
     telling = {k: digits_of(each) for k, each in others if len(digits_of(each).strip("0")) > 1}
-    peers = [digits_of(each) for _, each in others if each.unit == number.unit] if of[1] is None else []
+    peers = [digits_of(each) for _, each in others if _are_peers(each, number)] if of[1] is None else []
     before, after = telling.get(place - 1, ""), telling.get(place + 1, "")
     return Place(
         number,

@@ -25,10 +25,11 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|batch|layer)s?[ =:#]*(\d[\d,]*)")
+MEAN = re.compile(r"\b(?:mean|average|avg|median|geomean)\b", re.IGNORECASE)
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
-_QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
+QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 _FAR_LINES = 30
@@ -67,7 +68,7 @@ def find(document: Document) -> Iterator[Finding]:
     if not tables:
         return
     for index, sentence in enumerate(document.sentences):
-        if len(sentence.numbers) > _MOST_NUMBERS or _QUOTED.search(sentence.text):
+        if len(sentence.numbers) > _MOST_NUMBERS or QUOTED.search(sentence.text):
             continue
         words = tokens(sentence.text)
         topics = words | tokens(_heading_before(document, sentence.line))
@@ -235,9 +236,17 @@ def _cell_of(
                 return None
             if any(each.low <= cell.high and cell.low <= each.high for each in sentence.numbers):
                 continue
+            if is_of_all_rows(sentence, place, table, row, column):
+                continue
             if _may_be_one(number, cell) and (words_of := _slip(number, cell, named, is_named, of_another)):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
+
+
+def is_of_all_rows(sentence: Sentence, place: int, table: TextTable, row: int, column: int) -> bool:
+    """Whether the words before a number say that it is a mean, as neither the row nor the column of a cell does."""
+    before = sentence.text[sentence.positions[place - 1][1] if place else 0 : sentence.positions[place][0]]
+    return bool(MEAN.search(before)) and not MEAN.search(f"{table.texts[row][0]} {table.headings[column]}")
 
 
 def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
@@ -314,7 +323,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     size = _NAMED.get(number.text[-1], 1.0)
     words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
-    if not words:
+    if not words or (words.endswith("factor of ten") and is_of_a_size(number, cell)):
         return ""
     if is_named and _is_sure(number, cell, words, (low, high), named):
         return words
@@ -324,6 +333,12 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, max(named[1], named[0] - 1))
     is_plain |= not of_another and is_same_but_for_a_slip(number, cell, words, *named)
     return words if is_plain else ""
+
+
+def is_of_a_size(number: Number, cell: Number) -> bool:
+    """Whether one of two whole numbers is a power of two: 2,048 and 20,480 tokens are both usual sizes."""
+    whole = [each.text.replace(",", "") for each in (number, cell)]
+    return all(map(str.isdigit, whole)) and any(int(each) & (int(each) - 1) == 0 for each in whole)
 
 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
@@ -359,6 +374,8 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
         return in_units or row + column > 4
     if same and number.text[-1] in _NAMED and cell.text[-1] not in _NAMED:
         return False  # 43.7M in a column of millions
+    if factor == 100 and min(number.low, cell.low) < 1:
+        return False  # a fraction and its points
     if factor >= 1000:
         return in_units or row > 3
     return factor != 2 or is_well_named

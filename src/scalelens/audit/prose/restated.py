@@ -21,8 +21,8 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
-_RANKS = re.compile(
-    r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
+RANKS = re.compile(
+    r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next|unlike)\b"
 )
 _ADDRESS = re.compile(r"(?:://\S*|\b(?:localhost|port)\W{0,2})$", re.IGNORECASE)
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -104,7 +104,7 @@ def given_twice(a: Number, b: Number, place: str, words: str) -> Finding:
 def _of_another_row(document: Document, index: int, words: set[str], number: Number) -> tuple[_Source, str] | None:
     """The cell of the only row that a sentence names, where the number is that of another row of the column."""
     sentence = document.sentences[index]
-    if _RANKS.search(sentence.marked):
+    if RANKS.search(sentence.marked):
         return None
     near = words | _before(document, index)
     found = []

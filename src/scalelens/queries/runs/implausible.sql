@@ -41,16 +41,19 @@
 WITH
 selected AS (FROM selected_runs(runs := runs)),
 marked AS (
-    SELECT run_id, file_id, line, unnest(string_split(implausible, ' ')) AS name, step_s, samples_per_s, energy_j, power_w
-    FROM steps WHERE implausible IS NOT NULL AND run_id IN (FROM selected)),
+    SELECT run_id, file_id, line, name, CASE name WHEN 'step_s' THEN step_s WHEN 'samples_per_s' THEN samples_per_s
+        WHEN 'tflops_per_device' THEN tflops_per_device WHEN 'energy_j' THEN energy_j WHEN 'power_w' THEN power_w END AS value
+    FROM (SELECT *, unnest(string_split(implausible, ' ')) AS name FROM steps
+        WHERE implausible IS NOT NULL AND run_id IN (FROM selected))),
 marked_values AS (
     SELECT run_id, arg_min(file_id, (file_id, line)) AS file_id, arg_min(line, (file_id, line)) AS line, 'values' AS quantity,
-        arg_min(CASE name WHEN 'step_s' THEN step_s WHEN 'samples_per_s' THEN samples_per_s WHEN 'energy_j' THEN energy_j
-            WHEN 'power_w' THEN power_w END, (file_id, line)) AS printed,
-        CASE name WHEN 'step_s' THEN 's' WHEN 'samples_per_s' THEN '1/s' WHEN 'energy_j' THEN 'J' WHEN 'power_w' THEN 'W' END AS unit,
+        arg_min(value, (file_id, line)) AS printed, CASE name WHEN 'step_s' THEN 's' WHEN 'samples_per_s' THEN '1/s'
+            WHEN 'tflops_per_device' THEN 'TFLOP/s' WHEN 'energy_j' THEN 'J' WHEN 'power_w' THEN 'W' END AS unit,
         count(*) AS n_records, 'certain' AS certainty,
-        format('{} is not above zero, or longer than its file', name) AS relation, 'a broken record: no statistic counts it' AS meaning
-    FROM marked GROUP BY run_id, name
+        format('{} is {}', name, CASE WHEN value = 'inf'::DOUBLE THEN 'infinite' WHEN value > 0
+            THEN 'longer than the time between the stamps of its log' ELSE 'not above zero' END) AS relation,
+        'a broken record: no statistic counts it' AS meaning
+    FROM marked GROUP BY run_id, name, relation
     UNION ALL BY NAME
     SELECT run_id, arg_min(file_id, (file_id, line)) AS file_id, arg_min(line, (file_id, line)) AS line, 'values' AS quantity,
         max(power_w) AS printed, 'W' AS unit, count(*) AS n_records, 'certain' AS certainty,

@@ -12,7 +12,7 @@
 --                   record has no time stamp of its own (Megatron before core 0.6 and its forks; there single steps, too)
 --   checkpoint      the same for saving a checkpoint
 --   skipped         iterations in it were skipped (loss scale overflow)
---   implausible     the time cannot be true: it is not above zero, or longer than its file
+--   implausible     the time cannot be true: it is not above zero, or longer than the stamps of its log
 --   summary         a running mean, or the mean of an epoch or a run, if the steps are also logged one by one, or if the
 --                   log gives the same mean before (JUBE prints its analysis, then tables of it)
 --   not_steady      before the steady state of its attempt (steady_state); only with exclude := 'steady'

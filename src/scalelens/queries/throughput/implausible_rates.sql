@@ -20,7 +20,7 @@
 --
 -- Partition: run_id
 --
--- Sources: metrics, params, runs, steps, mfu, run_devices, selected_runs, formulas_catalog
+-- Sources: metrics, params, runs, steps, mfu, run_devices, selected_runs, formulas_catalog, devices_catalog
 --
 -- Parameters: runs
 --
@@ -80,7 +80,8 @@ of_peaks AS (
             CASE WHEN peak IS NOT NULL THEN format('the dense peak of {} is {:g}', device, peak)
                 ELSE format('the device is {}', device_model) END) AS relation,
         CASE WHEN corrected <= 1 THEN format('an MFU of {:.1f} %', 100 * corrected)
-            WHEN corrected > 1 THEN 'its operations or its tokens are counted too high as well'
+            WHEN corrected > 1 OR printed * assumed > (SELECT max(bf16_tflops) FROM devices_catalog)
+                THEN 'its operations or its tokens are counted too high as well'
             ELSE format('{:.3g} TFLOP/s for each device: divide by the peak of {}', printed * assumed, device_model)
             END AS meaning
     FROM doubts

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 PLACE = 220
 IS_REMARK = True
-SQL = "FROM contradictions() ORDER BY run_id, key, chosen DESC, origin, value"
+SQL = (
+    "SELECT *, run_id IN (SELECT run_id FROM steps WHERE step_s > 0) AS is_timed FROM contradictions() "
+    "ORDER BY run_id, key, chosen DESC, origin, value"
+)
 GLANCE = ("run_id", "key", "value", "unit", "origin", "line", "chosen")
 # Facts whose size goes into speed, efficiency and energy.
 _COUNTED = ("devices", "global_batch_size", "seq_length", "step_s")
@@ -23,23 +26,30 @@ _ORIGINS = {"log": "the log", "scheduler": "the scheduler", "nccl": "NCCL's line
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence for all runs whose sources say the same."""
-    runs: dict[tuple[str, tuple[tuple[str, str], ...], str], list[str]] = {}
+    runs: dict[tuple[str, tuple[tuple[str, str], ...], str, bool], list[str]] = {}
     for (run, key), group in rows.group_by("run_id", "key", maintain_order=True):
         said = dict.fromkeys((row["value"], row["origin"]) for row in group.iter_rows(named=True))
         chosen = group.filter(group["chosen"])["value"].to_list()
-        runs.setdefault((str(key), tuple(said), chosen[0] if chosen else ""), []).append(names[str(run)])
-    result = [_sentence(key, said, chosen, whose) for (key, said, chosen), whose in runs.items()]
+        facts = str(key), tuple(said), chosen[0] if chosen else "", bool(group["is_timed"][0])
+        runs.setdefault(facts, []).append(names[str(run)])
+    result = [_sentence(*facts, whose) for facts, whose in runs.items()]
     return few(sorted(result, key=lambda sentence: -sentence.weight))
 
 
-def _sentence(key: str, said: Sequence[tuple[str, str]], chosen: str, runs: Sequence[str]) -> FindingSentence:
+def _sentence(
+    key: str, said: Sequence[tuple[str, str]], chosen: str, is_timed: bool, runs: Sequence[str]
+) -> FindingSentence:
+    """What the sources say; a run without the time of a step has no speed that differs with it."""
     by_value: dict[str, list[str]] = {}
     for value, origin in said:
         by_value.setdefault(value, []).append(_ORIGINS.get(origin, origin))
     unit = " s" if key == "step_s" else ""
-    values = ", ".join(f"{value}{unit} by {' and '.join(origins)}" for value, origins in by_value.items())
+    by_origins: dict[str, list[str]] = {}
+    for value, origins in by_value.items():
+        by_origins.setdefault(" and ".join(origins), []).append(f"{value}{unit}")
+    values = ", ".join(f"{' and '.join(several)} by {origins}" for origins, several in by_origins.items())
     text = f"{few_within(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
-    factor = _factor(list(by_value), chosen) if key in _COUNTED else 1.0
+    factor = _factor(list(by_value), chosen) if key in _COUNTED and is_timed else 1.0
     used = f"This page uses {chosen}." if chosen else "This page uses none of them."
     if factor > 1:
         used += f" With the other value, what follows from it differs by a factor of {factor:.3g}."

@@ -1,9 +1,10 @@
 """Which printed numbers cannot be true as they stand?"""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few, few_of
+from scalelens.report.text.sentences import FindingSentence, amount, few, few_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +24,7 @@ GLANCE = (
     "n_records",
     "line",
 )
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w.]\w)")
 _SURE = {"certain": 0.5, "likely": 0.3, "possible": 0.1}  # how much the sentence weighs
 _MOST_NAMED = 2  # runs in a sentence; of more their number
 _UNITS = {"bytes/s": (1e9, " GB/s"), "J": (3600.0, " Wh"), "1": (0.01, " %")}
@@ -33,25 +35,36 @@ _NAMES = {"mfu": "MFU", "tflops": "rate of operations", "tokens": "rate of token
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence for all runs of which the same is said."""
-    said: dict[tuple[str, str, str], list[dict[str, object]]] = {}
+    said: dict[tuple[str, str, str, str], list[dict[str, object]]] = {}
     for row in rows.iter_rows(named=True):
-        said.setdefault((row["quantity"], row["relation"], row["certainty"]), []).append(row)
+        meaning = _NUMBER.sub("", row["meaning"])  # as what is meant is the same where only its numbers differ
+        said.setdefault((row["quantity"], row["relation"], row["certainty"], meaning), []).append(row)
     result = []
-    for (quantity, relation, certainty), alike in said.items():
+    for (quantity, relation, certainty, _), alike in said.items():
         first = alike[0]
         size, unit = _UNITS.get(str(first["unit"]), (1.0, f" {first['unit']}"))
         printed = [row["printed_value"] for row in alike if isinstance(row["printed_value"], (int, float))]
-        ends = dict.fromkeys(f"{pick(printed) / size:.4g}" for pick in (min, max)) if printed else {}
+        ends = dict.fromkeys(amount(pick(printed) / size) for pick in (min, max)) if printed else {}
         value = f" of {' to '.join(ends)}{unit}" if ends else ""
         runs = [*dict.fromkeys(names.get(str(row["run_id"]), str(row["run_id"])) for row in alike)]
         named = "value" if quantity == "values" else _NAMES.get(quantity, quantity)
         whose = f"{len(runs)} runs" if len(runs) > _MOST_NAMED + 1 else few_of(runs)
         text = f"{whose}: the printed {named}{value} is not what it says: {relation}."
         how_sure = {"certain": "Certainly", "likely": "Most likely"}.get(certainty, "Possibly")
-        doubt = f"{how_sure}: {first['meaning']}."
+        doubt = f"{how_sure}: {_meaning([str(row['meaning']) for row in alike])}."
         doubt += f" Among them {few_of(runs, _MOST_NAMED)}." if len(runs) > _MOST_NAMED + 1 else ""
         result.append(FindingSentence(text, doubt, _SURE[certainty]))
     return few(sorted(result, key=lambda sentence: -sentence.weight))
+
+
+def _meaning(meanings: Sequence[str]) -> str:
+    """What is meant, with the least and the largest of each number: `3.99 to 21.1 TFLOP/s`."""
+    numbers = [_NUMBER.findall(meaning) for meaning in meanings]
+    ranges = iter(
+        " to ".join(dict.fromkeys((min(several, key=float), max(several, key=float))))
+        for several in zip(*numbers, strict=True)
+    )
+    return _NUMBER.sub(lambda _: next(ranges), meanings[0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -69,6 +69,7 @@ _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
     re.IGNORECASE,
 )
+_MICRO_STEP = re.compile(r"(?:micro|accum\w{0,12})[ _-]?(?:steps?|batch(?:es)?|iter\w{0,8})?\Z", re.IGNORECASE)
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
 _NO_END = "the line has no end and may be cut: it is not read"
 
@@ -184,7 +185,7 @@ class LineTable:
         kept: list[TableRecord] = []
         parsed = self._parsed(source)
         if self.shape.drawn is None:
-            records = _without_repeats((one.record for one in parsed), self.shape.bar, list(self.columns.values()))
+            records = self.of_lines(one.record for one in parsed)
         else:
             self.bars = DrawnBars(EPOCH in self.columns.values(), self.shape.one_for_each_epoch)
             records = self.bars.records(parsed)
@@ -194,6 +195,13 @@ class LineTable:
             yield record
         if len(kept) <= _MOST_KEPT:
             self._kept = kept
+
+    def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
+        """The records of lines that are no drawings, each step's once."""
+        counts = list(self.columns.values())
+        if not self.shape.bar and any(map(_MICRO_STEP.match, self.usual)):
+            return _whole_steps(records, counts)
+        return _without_repeats(records, self.shape.bar, counts)
 
     def _parsed(self, source: Source) -> Iterator[Drawn]:
         clocks: dict[Any, Clock] = {}
@@ -412,3 +420,27 @@ def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]
             yield before
     if bar:
         yield from last.values()
+
+
+def _whole_steps(records: Iterator[TableRecord], counts: list[str]) -> Iterator[TableRecord]:
+    """The last record of each step, where a step has one for each of its micro-steps.
+
+    What is written last may be the beginning of a step: it counts where it has as many micro-steps as the step before.
+    """
+    last: dict[Any, TableRecord] = {}
+    sizes: dict[Any, tuple[int, int]] = {}  # records of the step that is read, and of the one before
+    for record in records:
+        if record.damage:
+            yield record
+            continue
+        cells = record.cells
+        whose = (cells.get("rank"), cells.get("worker"))
+        before, (size, size_before) = last.get(whose), sizes.get(whose, (0, 0))
+        if before and [before.cells.get(name) for name in counts] != [cells.get(name) for name in counts]:
+            yield before
+            size, size_before = 0, size
+        last[whose], sizes[whose] = record, (size + 1, size_before)
+    for whose, record in last.items():
+        size, size_before = sizes[whose]
+        if size >= size_before:
+            yield record
