@@ -153,22 +153,100 @@ def scatter(shape: str, rng: np.random.Generator, size: int | tuple[int, ...]) -
     return np.asarray((values - distribution.mean()) / distribution.std())
 
 
+def fractional(memory: float, rng: np.random.Generator, many: int, n: int) -> Values:
+    """Fractionally integrated noise of standard deviation 1, shape (many, n)."""
+    lags = np.arange(1, MEMORY)
+    weights = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / lags)])
+    noise = normal(rng, many, n + MEMORY)
+    found = scipy.signal.fftconvolve(noise, weights[None], axes=1)[:, MEMORY : n + MEMORY]
+    return np.asarray(found / found.std())
+
+
 def wandering(seed: int) -> Make:
     """Long memory of any order up to 0.45, filtered, under jitter, and skewed or not."""
     rng = np.random.default_rng([seed, 45])
     memory, likeness, jitter = rng.uniform(0.1, 0.45), rng.uniform(-0.3, 0.5), rng.uniform(0, 2)
     skewed = bool(rng.random() < 0.5)
-    lags = np.arange(1, MEMORY)
-    weights = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / lags)])
 
     def make(rng: np.random.Generator, many: int, n: int) -> Values:
-        noise = normal(rng, many, n + 2 * MEMORY)
-        found = scipy.signal.fftconvolve(noise, weights[None], axes=1)[:, MEMORY : n + 2 * MEMORY]
+        found = fractional(memory, rng, many, n + MEMORY)
         found = scipy.signal.lfilter([1], [1, -likeness], found, axis=1)[:, -n:]
         found = found / found.std() + jitter * normal(rng, many, n)
         return np.asarray(np.expm1(0.5 * found) if skewed else found)
 
     return make
+
+
+def levels_kept(rng: np.random.Generator) -> Make:
+    """Normal levels, each kept for a stay of heavy tail, under jitter: long memory by renewal."""
+    index, mean, jitter = rng.uniform(2.2, 3), rng.uniform(2, 6), rng.uniform(0.3, 2)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        found = np.empty((many, n))
+        for row in found:
+            spans = np.ceil(mean * (index - 1) * rng.pareto(index, n + BURN_IN)).astype(int)
+            levels = np.repeat(rng.standard_normal(len(spans)), spans)
+            start = int(rng.integers(BURN_IN // 2, BURN_IN))
+            row[:] = levels[start : start + n]
+        return found + jitter * normal(rng, many, n)
+
+    return make
+
+
+def wandering_scatter(rng: np.random.Generator) -> Make:
+    """Jitter of which the scale has long memory."""
+    memory, depth = rng.uniform(0.2, 0.45), rng.uniform(0.3, 1)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        return np.asarray(np.exp(depth * fractional(memory, rng, many, n)) * normal(rng, many, n))
+
+    return make
+
+
+def of_many_nodes(rng: np.random.Generator) -> Make:
+    """The mean of thirty autoregressive series of which the squared coefficients have a beta distribution (Granger)."""
+    first, second = rng.uniform(0.8, 2), rng.uniform(0.7, 1.5)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        found = np.zeros((many, n))
+        for likeness in np.minimum(np.sqrt(rng.beta(first, second, 30)), 0.99):
+            noise = np.sqrt(1 - likeness**2) * normal(rng, many, n + BURN_IN)
+            found += scipy.signal.lfilter([1], [1, -likeness], noise, axis=1)[:, BURN_IN:]
+        return found
+
+    return make
+
+
+def beside_a_clock(rng: np.random.Generator) -> Make:
+    """Long memory beside a swing of a period of its own, that begins anywhere."""
+    memory, period, height = rng.uniform(0.15, 0.42), rng.uniform(6, 40), rng.uniform(0.3, 1.5)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        turns = np.arange(n) / period + rng.random((many, 1))
+        return fractional(memory, rng, many, n) + height * np.sin(2 * np.pi * turns)
+
+    return make
+
+
+def heavy_and_wandering(rng: np.random.Generator) -> Make:
+    """Long memory of which the far values lie farther: a power of what is normal."""
+    memory, power = rng.uniform(0.2, 0.44), rng.uniform(1.3, 3)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        found = fractional(memory, rng, many, n)
+        return np.asarray(np.sign(found) * np.abs(found) ** power)
+
+    return make
+
+
+# Written down after all weights were set, and before the first of them was simulated.  The median is 0.
+LONG: dict[str, Callable[[np.random.Generator], Make]] = {
+    "levels kept": levels_kept,
+    "wandering scatter": wandering_scatter,
+    "many nodes": of_many_nodes,
+    "beside a clock": beside_a_clock,
+    "heavy and wandering": heavy_and_wandering,
+}
 
 
 def lasting(seed: int, stay: float, apart: tuple[float, float]) -> Make:

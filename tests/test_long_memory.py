@@ -75,7 +75,7 @@ def covered(series: Values, median: float = 0.0) -> tuple[float, float]:
     return len(ends) / len(series), right / max(len(ends), 1)
 
 
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [80, 100, 1000])
 @pytest.mark.parametrize("name", PROCESSES)
 def test_what_is_called_an_interval_covers(name: str, n: int) -> None:
     """In 90 %; with 200 series, three standard errors less."""
@@ -85,7 +85,7 @@ def test_what_is_called_an_interval_covers(name: str, n: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3, 4])
-@pytest.mark.parametrize("n", [100, 300, 1000, 5000])
+@pytest.mark.parametrize("n", [80, 100, 150, 300, 1000, 5000])
 @pytest.mark.parametrize("name", PROCESSES)
 def test_what_is_called_an_interval_covers_in_full(name: str, n: int, seed: int) -> None:
     printed, share = covered(PROCESSES[name](np.random.default_rng([seed, n]), 1000, n))
@@ -95,7 +95,7 @@ def test_what_is_called_an_interval_covers_in_full(name: str, n: int, seed: int)
 @pytest.mark.parametrize(
     ("n", "many", "seed"),
     [(100, 150, 1)]
-    + [pytest.param(n, 1000, seed, marks=pytest.mark.slow) for n in (100, 300, 1000) for seed in (2, 3)],
+    + [pytest.param(n, 1000, seed, marks=pytest.mark.slow) for n in (80, 100, 300, 1000) for seed in (2, 3)],
 )
 @pytest.mark.parametrize("name", UNNAMED)
 def test_processes_of_any_other_kind_are_covered(name: str, n: int, many: int, seed: int) -> None:

@@ -14,32 +14,35 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 _Values = npt.NDArray[np.float64]
 
 _LONGEST = 1024  # values that are looked at: neighbors of a longer series are added up first
-_SHORT = (0.0, 0.15, 0.3, 0.4, 0.5, -0.3, -0.6)  # coefficients of first-order autoregressive series of short memory
 _LIKENESSES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98, 0.99)  # further ones
 _SLOW = 0.965  # likeness from which on one is a drift: below noise of its size a hundred values hardly show it
-_BESIDE_MEMORY = (0.0, 0.3, 0.5, 0.7)  # coefficients together with long memory: beyond them the two explain the same
 _PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left of it after each value
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-# Prior weights of single models: of series of short memory without noise, a power of what is not alike; of the others
-# by the noise on top, in the order of `_NOISES`; of long memory by its order too, and less beside a likeness.  They are
-# not a belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8 times as wide in
-# the median as one that knows the process, and what wanders is covered in 90 %: with that width, the weight is best at
-# the ends, on white noise and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
-_OF_WHITE, _POWER = 340.0, 2.0
-_OF_LIKENESS = (1.5, 0.45, 3.75, 1.5, 0.45, 0.45)
-_OF_DRIFT = (1.5, 0.45, 3.75, 15.0, 2.7, 0.45)
-_OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.8, 0.25, 0.25)
-_OF_MEMORY = {0.1: 0.15, 0.2: 0.5, 0.3: 1.0, 0.4: 4.5, 0.45: 9.0}  # by order; from 0.5 on there is no mean
-_FARTHEST_BACK = max(_OF_MEMORY)
-_OF_MEMORY_BELOW_NOISE = (0.3, 1.0, 1.0, 0.4, 1.0, 0.5)
-_OF_FARTHEST_BACK_BELOW_NOISE = (0.3, 1.2, 3.2, 0.2, 1.5, 0.5)  # more of little noise: its quietest series look so
-_OF_MEMORY_BESIDE_LIKENESS = 0.4
-_OF_SWING = 1.2
-_BEYOND = 0.03  # chance that the mixture leaves outside of the interval
+# Prior weights of single models: of series of short memory by their likeness, without noise; of the others by the
+# noise on top, in the order of `_NOISES`; of long memory by its order and the likeness beside it too.  They are not a
+# belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8 times as wide in the
+# median as one that knows the process, and what wanders is covered in 90 %: orders up to 0.45, filtered or not, below
+# jitter of up to twice their size.  With that width the weight is best at the ends, on what is alike for a few values
+# at most and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
+_OF_SHORT = {0.0: 480.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 33.0, -0.3: 9500.0, -0.6: 59.0}
+_OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
+_OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
+_OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.76, 0.24, 0.24)
+_OF_MEMORY = {0.1: 0.014, 0.2: 0.012, 0.3: 0.011, 0.4: 3.5}
+_OF_MEMORY_BELOW_NOISE = (0.19, 1.0, 0.049, 0.039, 0.026, 0.044)
+_OF_MEMORY_BESIDE = {0.0: 1.0, 0.3: 0.49, 0.5: 30.0, 0.7: 0.89}  # likenesses: beyond them the two explain the same
+_FARTHEST_BACK = 0.45  # order; from 0.5 on there is no mean
+_OF_FARTHEST_BACK_BELOW_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.3, 0.057)
+_OF_FARTHEST_BACK_BESIDE = {0.0: 1.0, 0.3: 0.42, 0.5: 87.0, 0.7: 0.27}
+_OF_SWING = 0.44
+_BEYOND, _MANY = 0.03, 100  # chance that the mixture leaves outside of the interval of so many values or more
+_OF_LINE, _NEIGHBORS = 12.0, 7  # times the median of so many frequencies to each side: a line
+_OF_WANDERING = 4  # lowest frequencies, which rise by long memory too
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
 _NARROWEST, _FARTHEST, _HALVINGS = 1e-3, 20.0, 14  # standard deviations of the series; known to one in 1,000 by then
@@ -94,8 +97,8 @@ def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
 
     Prior weights, shape (models,), and autocorrelations at lags 0 to n - 1, shape (models, n).
     """
-    for likeness in _SHORT:
-        yield np.array([_OF_WHITE * (1 - abs(likeness)) ** _POWER]), _of_means(likeness, apart, n)[None]
+    for likeness, weight in _OF_SHORT.items():
+        yield np.array([weight]), _of_means(likeness, apart, n)[None]
     white, noises = np.zeros(n), np.array(_NOISES)[:, None]
     white[0] = 1.0
     for weights, correlations in _below_noise(n, apart):
@@ -108,13 +111,14 @@ def _below_noise(n: int, apart: int) -> Iterator[tuple[Sequence[float], _Values]
     for likeness in _LIKENESSES:
         yield _OF_DRIFT if likeness >= _SLOW else _OF_LIKENESS, _of_means(likeness, apart, n)
     for memory, of_order in _OF_MEMORY.items():
-        of_noises = _OF_FARTHEST_BACK_BELOW_NOISE if memory == _FARTHEST_BACK else _OF_MEMORY_BELOW_NOISE
-        for likeness in _BESIDE_MEMORY:
-            weight = of_order * (_OF_MEMORY_BESIDE_LIKENESS if likeness > 0 else 1.0)
-            yield [weight * of_noise for of_noise in of_noises], _correlations(memory, likeness, n)
+        for likeness, beside in _OF_MEMORY_BESIDE.items():
+            yield [of_order * beside * weight for weight in _OF_MEMORY_BELOW_NOISE], _correlations(memory, likeness, n)
+    for likeness, beside in _OF_FARTHEST_BACK_BESIDE.items():
+        weights = [beside * weight for weight in _OF_FARTHEST_BACK_BELOW_NOISE]
+        yield weights, _correlations(_FARTHEST_BACK, likeness, n)
     for period in _PERIODS:
         yield [_OF_SWING] * len(_NOISES), _swing(period, n)
-    for likeness in _SHORT:
+    for likeness in _OF_SHORT:
         if likeness > 0:
             yield _OF_SHORT_BELOW_NOISE, _of_means(likeness, apart, n)
 
@@ -176,7 +180,13 @@ def share_around_median(rank: _Values) -> float:
     n = len(summed) - len(summed) % max(1 << (len(summed).bit_length() - 6), 1)
     summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
-    models = _models(n, apart)
+    beyond = _BEYOND * min(len(rank) / _MANY, 1.0) ** 2  # fewer show even less of how far they wander
+    rest = _without_lines(power)
+    return max(_share_of(one, n, _models(n, apart), beyond) for one in (power, rest) if one is not None)
+
+
+def _share_of(power: _Values, n: int, models: _Models, beyond: float) -> float:
+    """The same by the periodogram of the ranks, in units of their variance, shape (frequencies,)."""
     sizes = models.inverse @ power / len(power)
     if not np.all(sizes > 0):
         return 0.0
@@ -184,11 +194,24 @@ def share_around_median(rank: _Values) -> float:
     weights = np.exp(likelihood - likelihood.max())
     counts = weights > _UNLIKELY
     deviations = np.sqrt(sizes[counts] * models.of_median[counts] / n)
-    return erf(_half_width(weights[counts] / weights[counts].sum(), deviations) / sqrt(2)) / 2
+    return erf(_half_width(weights[counts] / weights[counts].sum(), deviations, beyond) / sqrt(2)) / 2
 
 
-def _half_width(weights: _Values, deviations: _Values) -> float:
-    """The width to each side outside of which a mixture of normal distributions has the chance `_BEYOND`.
+def _without_lines(power: _Values) -> _Values | None:
+    """The periodogram without what swings as steadily as a clock, or None where nothing does, shape (frequencies,).
+
+    A line says nothing of how far the rest wanders, and is so likely below one model alone that it would decide.
+    """
+    if power.max() <= _OF_LINE * np.median(power):
+        return None
+    around = np.median(sliding_window_view(np.pad(power, _NEIGHBORS, mode="reflect"), 2 * _NEIGHBORS + 1), axis=1)
+    is_line = power > _OF_LINE * around
+    is_line[:_OF_WANDERING] = False
+    return np.where(is_line, around, power) if is_line.any() else None
+
+
+def _half_width(weights: _Values, deviations: _Values, beyond: float) -> float:
+    """The width to each side outside of which a mixture of normal distributions has the chance `beyond`.
 
     By halving its logarithm.  Weights and standard deviations of shape (models,).
     """
@@ -198,7 +221,7 @@ def _half_width(weights: _Values, deviations: _Values) -> float:
         middle = sqrt(low * high)
         places = np.minimum(middle * in_one, last)  # np.interp would look for each of them
         before = places.astype(np.intp)
-        if weights @ (_OUTSIDE[before] + (places - before) * _TO_NEXT[before]) > _BEYOND:
+        if weights @ (_OUTSIDE[before] + (places - before) * _TO_NEXT[before]) > beyond:
             low = middle
         else:
             high = middle
