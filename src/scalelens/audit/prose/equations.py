@@ -176,12 +176,10 @@ def _of_sides(
         return None
     if is_setting(line, begin, left) or may_be_upside_down(left, left_tokens, right):
         return None
-    if begin and line[begin - 1] == "=" and not re.search(r"\s", line[begin : sign.end()]):
-        return None  # "A=2/16=4/32=8": names and lists
+    if _is_of_names(line, begin, sign, left):
+        return None
     if not cut and right.operators and line.count("(") > line.count(")"):
         return None  # it goes on in the next line
-    if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and _NAMED.search(line[begin : sign.start()]):
-        return None  # "N=48/64 = 125196-99", "matched=500/500 confidence=0.945"
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):
@@ -197,6 +195,14 @@ def _of_sides(
     alike = _of_two_alike(left_text, right_text)
     room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _is_of_names(line: str, begin: int, sign: re.Match[str], left: Value) -> bool:
+    """Whether an equals sign stands among names: "A=2/16=4/32=8", "matched=500/500 confidence=0.945"."""
+    if not begin or line[begin - 1] != "=":
+        return False
+    is_named = set(left.operators) == {"/"} and _NAMED.search(line[begin : sign.start()])
+    return bool(is_named) or not re.search(r"\s", line[begin : sign.end()])
 
 
 def _is_slipped(left: Value, right: Value) -> bool:
