@@ -29,7 +29,7 @@ _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in 
 # median as one that knows the process, and what wanders is covered in 90 %: orders up to 0.45, filtered or not, below
 # jitter of up to twice their size.  With that width the weight is best at the ends, on what is alike for a few values
 # at most and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
-_OF_SHORT = {0.0: 480.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 33.0, -0.3: 9500.0, -0.6: 59.0}
+_OF_SHORT = {0.0: 460.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
 _OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
 _OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
 _OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.76, 0.24, 0.24)
