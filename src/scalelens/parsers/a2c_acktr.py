@@ -20,7 +20,7 @@ from scalelens.parsing.since_start import RateClocks
 VERSION = 1
 ANCHORS = (", num timesteps ",)
 
-_RECORD = re.compile(r"Updates (\d{1,9}), num timesteps (\d{1,15}), FPS (\d{1,12})(?=\s|\Z)")
+_RECORD = re.compile(r"Updates (\d{1,9}), num timesteps (\d{1,15}), FPS (\d{1,12})(?=[\s,]|\Z)")
 
 
 class Reader:
