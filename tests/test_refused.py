@@ -90,6 +90,7 @@ def test_what_counts_as_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> No
     assert not refusals.is_for_lack_of_memory(ImportError("no such module"))
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 30))
     assert refusals.is_for_lack_of_memory(ImportError("failed to map segment from shared object"))
+    assert refusals.is_for_lack_of_memory(SystemError("<function f> returned NULL without setting an exception"))
     assert refusals.is_for_lack_of_memory(RuntimeError("can't start new thread"))
     assert not refusals.is_for_lack_of_memory(ValueError("a defect")) and not refusals.is_for_lack_of_memory(
         SystemExit(1)

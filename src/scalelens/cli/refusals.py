@@ -5,6 +5,11 @@ import os
 import sys
 from contextlib import suppress
 
+try:  # at once, since loading it later may take the memory that is lacking
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 _NO_MEMORY = ("memory", "map segment", "start new thread", "allocat", "worker threads", "mmap")
 
 
@@ -37,7 +42,7 @@ def is_for_lack_of_memory(error: BaseException) -> bool:
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
         return False
     return _limit_bytes() is not None and (
-        isinstance(error, ImportError) or any(word in str(error).lower() for word in _NO_MEMORY)
+        isinstance(error, (ImportError, SystemError)) or any(word in str(error).lower() for word in _NO_MEMORY)
     )
 
 
@@ -55,9 +60,7 @@ def end_for_lack_of_memory() -> None:
 
 
 def _limit_bytes() -> int | None:
-    with suppress(ImportError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        return None if limit == resource.RLIM_INFINITY else limit
-    return None
+    if resource is None:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
