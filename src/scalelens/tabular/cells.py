@@ -122,9 +122,9 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
 
 
 def _closed(cells: list[str], count: int = 0) -> list[str]:
-    """Cells of a line without the empty one behind a delimiter that ends it; `count` are those of the header.
+    """The cells of a line, without the empty one that a delimiter at its end makes.
 
-    Without `count` the line is the header.
+    `count` is how many cells the header has; 0 where the line is the header.
     """
     is_closed = len(cells) > 2 and not cells[-1] and count in (0, len(cells) - 1)
     return cells[:-1] if is_closed else cells

@@ -154,7 +154,7 @@ def _named(rows: _Rows, words: frozenset[str], said: set[str]) -> int | None:
 
 
 def _is_of_column(rows: _Rows, column: int, number: Number, words: frozenset[str]) -> bool:
-    """Whether a sentence names the heading of a column, or there is no other of the unit."""
+    """Whether a number is of a column: the sentence names its heading, or no other column has the unit."""
     if rows.numeric == [column]:
         return True
     if number.unit:

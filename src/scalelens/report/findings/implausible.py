@@ -37,7 +37,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     """One sentence for all runs of which the same is said."""
     said: dict[tuple[str, str, str, str], list[dict[str, object]]] = {}
     for row in rows.iter_rows(named=True):
-        meaning = _NUMBER.sub("", row["meaning"])  # as what is meant is the same where only its numbers differ
+        meaning = _NUMBER.sub("", row["meaning"])  # reasons that differ in their numbers alone are one reason
         said.setdefault((row["quantity"], row["relation"], row["certainty"], meaning), []).append(row)
     result = []
     for (quantity, relation, certainty, _), alike in said.items():
