@@ -9,7 +9,7 @@ Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.
 One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to be
 next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
-may come before the names and each row, and the function that calls it: then they tell the time of steps, or of epochs
+may come before the names and each row, and the function that calls it: a stamp then tells the time of steps, or of epochs
 where no column does, or show what a time without a unit is.
 
 Samples:
@@ -123,6 +123,8 @@ def _shown(line: str) -> str:
 def _apart(line: str) -> tuple[Stamp | None, str]:
     """The stamp of a logger before a line, and the line without it and its level."""
     stamp = stamp_in(line) if line[:1].isdigit() or line[:1] in "[(" else None
+    if stamp is None and (level := _LEVEL.match(line)):
+        return None, line[level.end() :]
     if stamp is None or (_BORDERS.search(line) and not _LEVEL.match(line, stamp.span[1])):
         return None, line
     level = _LEVEL.match(line, stamp.span[1])

@@ -52,7 +52,8 @@ _JSON_STARTS = ("{", "[", '"')
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
     r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|(?:mini-?)?batch(?:es)?|updates?|up\.|it"
-    r"|ep(?!.*(?:reward|return|score|episode))|(?<!\w)e(?=[:=]?#(?:[,:;|\]/]| [bsi])))(?![a-z])"
+    r"|ep(?!.*(?:reward|return|score|episode))"
+    r"|(?<!\w)e(?=[:=]?#(?:[,:;|\]/]| [bsi]| [-|] .*loss| {1,2}\w{0,12}[ _]?loss)))(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|n[o\u00b0]\.?))?[\"')\]]*\s?[:=(\[|._]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,

@@ -34,7 +34,8 @@ ROLES = (
         "t_step", "t_batch", "t_iter",
         "total_step_time")),
     Role("interval_time", "time", "time per step, a mean over the steps since the record before; only with --map", ()),
-    Role("averaged_steps", "count", "steps that interval_time is a mean of; else those since the record before", ()),
+    Role("averaged_steps", "count",
+        "steps that interval_time is a mean of, or span_time the time of; else those since the record before", ()),
     Role("running_time", "time", "time per step, a running mean over the steps before it, as progress bars show it", (
         "running_step_time", "running_time_per_step")),
     Role("span_time", "time", "time of all steps since the record before, which is divided among them", ()),

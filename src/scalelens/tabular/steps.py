@@ -154,14 +154,14 @@ def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
     least_steps: int = 0, least_epoch_s: float = 0.0, without_validation: bool = False,
-    after_pauses: Container[int] = (),
+    after_pauses: Container[int] = (), often_paused: bool = False,
 ) -> list[int]:  # fmt: skip
     """Rows of all records; returns the parts that they are of.  Of two tables of the same steps, each is a stream.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
     of an epoch, and the time until the next row is its time.  Coarse stamps tell the mean time of `least_steps`
     steps, or that of the epochs in `least_epoch_s`.  `without_validation`: the time of an epoch is of its training.
-    No interval of several records goes over one of the lines `after_pauses`.
+    No interval of several records goes over one of the lines `after_pauses`; with `often_paused`, none of one does.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -169,7 +169,7 @@ def write_rows(
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
     writer.least_epoch_s, writer.by_epoch = least_epoch_s, _is_by_epoch(survey, table)
     writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
-    writer.after_pauses = after_pauses
+    writer.after_pauses, writer.often_paused = after_pauses, often_paused
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -217,6 +217,7 @@ class _RowWriter:
         self.by_epoch = False  # whether each row is of another epoch, and of no step
         self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
         self.after_pauses: Container[int] = ()
+        self.often_paused = False
         self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
@@ -346,7 +347,7 @@ class _RowWriter:
             elif self.by_epoch:
                 kind, steps = "epoch_mean", None
         elif "span_time" in table.columns:
-            time_s, steps = self.divided(table.value(record, "span_time"), steps, now, before)
+            time_s, steps = self.divided(record, steps, now, before)
             kind = "interval_mean"
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
@@ -354,7 +355,8 @@ class _RowWriter:
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
-            if start and before and start.step != before.step and record.line in self.after_pauses:
+            several = start and before and start.step != before.step
+            if (several or self.often_paused) and start and record.line in self.after_pauses:
                 self.starts[whose] = now
                 return {}
             if start and time_s is not None and steps and self.is_too_short(time_s * steps, steps):
@@ -377,11 +379,13 @@ class _RowWriter:
         return steps < self.least_steps if self.least_steps else span_s < FINE * self.resolution_s
 
     def divided(
-        self, span_s: float | None, steps: int | None, now: _EpochStep, before: _EpochStep | None
+        self, record: TableRecord, steps: int | None, now: _EpochStep, before: _EpochStep | None
     ) -> tuple[float | None, int | None]:
-        """Time of a step by that of all steps since the record before, and the steps since then."""
-        known = span_s is not None and steps is not None and steps > 0 and not self.counting.repeats
-        if not known or (self.counting.restarts and before and now.epoch != before.epoch):
+        """Time of a step by that of several, and how many: as many as the record says, or all since the one before."""
+        span_s, stated = self.table.value(record, "span_time"), "averaged_steps" in self.table.columns
+        steps = self.table.count(record, "averaged_steps") if stated else steps
+        known = span_s is not None and steps is not None and steps > 0 and (stated or not self.counting.repeats)
+        if not known or (not stated and self.counting.restarts and before and now.epoch != before.epoch):
             return None, None
         return span_s / steps, steps  # type: ignore[operator]
 

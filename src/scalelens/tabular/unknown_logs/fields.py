@@ -122,6 +122,9 @@ _UNIT_WITHIN = re.compile(
     r"((?:spent|taken|used|elapsed)(?: (?:in|on|for|by|per) (?:the |an |each |one )?\w{1,20})?) ?(?=[:=] ?\d)",
     re.IGNORECASE,
 )
+# `Time (min): 0.27` is in minutes, but where the same line has a maximum or a mean.
+_MINUTES_OR_HOURS = re.compile(r"(?<![a-z])((?:time|elapsed|duration|took) ?[(\[])(min|h)(?=[)\]])", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"[(\[](?:max|avg|mean|median|std)", re.IGNORECASE)
 # `0.524s / iter` is `0.524s/iter`.
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
 # `30.5 s/epoch` is `epoch time: 30.5 s`.
@@ -136,7 +139,7 @@ _FINISHED_IN = re.compile(
 )
 # `loss 0.31 in 30.5 s` is `loss 0.31, took 30.5 s`; what is `generated in 30.5 s` is something else.
 _IN = re.compile(
-    r"(?:(?<=[\d)\]%,;:|-])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended)) in "
+    r"(?:(?<=[\d)\]%,;:|-])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended))\s{1,8}in "
     r"(?=\d{1,9}(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|mins?|minutes?|hours?)\b(?! ?[/:=]))"
 )
 _IN_A_SPAN = re.compile(
@@ -148,6 +151,8 @@ _ELAPSED_AFTER = re.compile(
 )
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 # `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
+# `acc=0.95,5.453 it/s` is `acc=0.95, 5.453 it/s`: what has a point before the comma is no thousand.
+_COMMA_ALONE = re.compile(r"(\.\d{1,12}),(?=-?\d{1,12}\.\d|\d{1,4} ?[mh] ?\d)")
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
@@ -157,12 +162,17 @@ _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s
 _NO_NAME_BUT_NUMBERS = re.compile(r"[-+\d./e]*\d[-+\d./e]*")  # of `5.00e-05/2.50e-05 | 73.3s`
 _AROUND = " \t:=|,;-~>*/@<'\"\u2013\u2014\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
-_IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
+_IDLE_BEGIN = re.compile(
+    r"(?:None|of|and|at|with|in|(?i:finished|completed?|done|ended|summary)"
+    r"(?=\s+(?i:(?:(?:epoch|elapsed|train(?:ing)?) )?(?:time|duration)\b)))\s+"
+)
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
+_UNITS_IN_FULL = {"min": "minutes", "h": "hours"}
 _SECONDS = factors("s", "ms", "us", "min", "h")
 _TIME_UNITS = tuple(_SECONDS)
 # `step cost: 187.5 ms` and `per step: 187.5 ms` are times; a cost without a unit of time is a loss.
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
+_TIME_COST = re.compile(r"(?<=time)[ _]cost\Z", re.IGNORECASE)
 _PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
 _TIME_ROLES = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
 # `11.7 ms per image` and `11.7 ms/img` are times, but not of a step or an epoch.
@@ -222,6 +232,8 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
     text = _with_counts_named(text)
+    if "," in text:
+        text = _COMMA_ALONE.sub(r"\1, ", text)
     if "m" in text and _HOURS_OR_MINUTES.search(text):
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(_written_out, text)
@@ -248,6 +260,8 @@ def parsed(text: str) -> Parsed:
         text = _PAIR.sub(r"epoch \1, batch \2,", text, count=1)
     if "ime (" in text or "ime [" in text or "ion (" in text:
         text = _UNIT_WITHIN.sub(r"\1 \3 (\2)", text)
+    if ("min)" in text or "h)" in text or "min]" in text or "h]" in text) and not _OF_SEVERAL.search(text):
+        text = _MINUTES_OR_HOURS.sub(lambda match: match[1] + _UNITS_IN_FULL[match[2].lower()], text)
     if "s / " in text or "sec / " in text:
         text = _APART.sub(r"\1/", text)
     if " elapsed" in text:
@@ -373,7 +387,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             name = counted[1]
         if unit in _TIME_UNITS and "/" not in (unit or ""):
             name = "took" if name.lower() == "cost" else name
-            name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
+            name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", _TIME_COST.sub("", name)))
             name = f"{name}{per[0]}".strip() if (per := _PER_OTHER.match(text, end)) else name
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")

@@ -173,7 +173,7 @@ def _read_shape(
     parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
-        after_pauses=table.after_pauses,
+        after_pauses=table.after_pauses, often_paused=table.often_paused,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     untimed = {reading.role for reading in readings}.isdisjoint({*_OF_A_STEP, "elapsed"})
@@ -283,6 +283,10 @@ def _read_columns(
     if times.has_coarse_rates(table.rate_decimals, _USELESS):
         readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
+    if table.shape.is_amid_epochs and "epoch_time" not in stated:  # a time that names no epoch may be of a step
+        readings = _without_role(
+            readings, lambda reading: reading.role == "epoch_time" != read_name(reading.column).role
+        )
     if tells_epochs(table.shape):
         if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
             readings = _without_role(readings, lambda reading: reading.role == "epoch_time")
@@ -377,7 +381,9 @@ def _shown_by_times(
         of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    if span := times.of_stated_steps() or times.of_all_since():
+    if told := times.of_stated_steps():
+        return {"span_time": told[:2], "averaged_steps": (told[2], None)}
+    if span := times.of_all_since():
         return {"span_time": span}
     if passed := grown_as_clock(times):
         return {"elapsed": passed}

@@ -50,6 +50,7 @@ _WRITTEN_OUT = {"min": "minutes", "h": "hours"}  # "loss [min]" is the least los
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
+_OFTEN = 0.1  # of the records
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
 MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
@@ -160,6 +161,11 @@ class LineTable:
     def mostly_paused(self) -> bool:
         """Whether validation or saving stands between most records: the time between them is not a time of steps."""
         return self.shape.of_epochs or 2 * self.paused > self.taken
+
+    @property
+    def often_paused(self) -> bool:
+        """Whether so many records follow a validation or saving that these would move the median of the rest."""
+        return self.paused > _OFTEN * self.taken
 
     @property
     def pauses_between_steps(self) -> bool:
@@ -350,7 +356,7 @@ class LineTable:
             if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
                 return RUNNING, value * TIMES[SPELT[what.lower()]]
         rate = _NAMED_RATE.match(field.name) if value and not unit else None
-        if rate and value and any((rate["what"] or "up").lower() in counted for counted in self.shape.key[1]):
+        if rate and value and self.counts_what(rate["what"] or "up"):
             return RUNNING, self._inverted(field, value)
         if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
@@ -369,6 +375,11 @@ class LineTable:
             value = value if unit == first else value * TIMES[unit] / TIMES[first]
             unit = first
         return column_of(f"{name} mean" if field.is_mean else name, unit), value
+
+    def counts_what(self, what: str) -> bool:
+        """Whether what a rate counts is what the lines do: by its name, or where nothing else is a step."""
+        what, names = what.lower(), self.shape.key[1]
+        return any(what in name for name in names) or (not self.shape.in_play and (what == "it" or "/" in names))
 
     def _inverted(self, field: Field, per_second: float) -> float:
         """The time of a step by its rate, whose digits are noted: after a point stands one, be it a zero."""

@@ -167,6 +167,11 @@ def _is_of_play(name: str) -> bool:
     return bool(_PLAYS.search(name))
 
 
+def _states_loss(fields: Iterable[Field]) -> bool:
+    """Whether one of the numbers is a loss."""
+    return any(_LOSS.search(field.name) for field in fields)
+
+
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts: list[_Count] = []
@@ -175,6 +180,8 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     for index, field in enumerate(fields):
         short = _is_short(field.name)
         role = None if short and plays else _role_of_count(field)
+        if short and not plays and not counts and field.is_integer and not field.unit and _states_loss(fields):
+            role = "epoch"  # e=3, loss=0.2
         if plays and index == 0 and role is None and field.is_integer and not field.unit:
             role = "step" if _PLAYED.fullmatch(field.name) else None
         if (
@@ -565,6 +572,13 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
+
+    @property
+    def is_amid_epochs(self) -> bool:
+        """Whether its lines stand before the end of each epoch: `Epoch [3/10] Step [0/50]`, once in each."""
+        total = self._totals[1] if self.roles == ["epoch", CONSTANT] else None
+        last = next(reversed(self._before.values()), None)
+        return bool(total and last) and last[0][1] < total - 1  # type: ignore[index,operator]
 
     @property
     def epochs_told(self) -> float:

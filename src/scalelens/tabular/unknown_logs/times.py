@@ -427,19 +427,21 @@ class LineTimes:
         ]
         return hits[0] if len(hits) == 1 else None
 
-    def of_stated_steps(self) -> tuple[str, str] | None:
-        """The column, and its unit, that is the time of as many steps as its line states, and as lie between two.
+    def of_stated_steps(self) -> tuple[str, str, str] | None:
+        """The column, its unit, and that of the steps: the time is of as many as its line states: `took 3.1 s for 10`.
 
-        `took 3.1 s for 10`, in a line for each tenth step.
+        As many lie between most lines; where an epoch ends, there may be more.
         """
-        counts = [values for name, values in self.values.items() if name.lower() == "for" and len(set(values)) == 1]
+        counts = [name for name, values in self.values.items() if name.lower() == "for" and len(set(values)) == 1]
         times = [name for name in self.values if read_name(name).role == "time" and read_name(name).unit]
         steps = self.values.get(self.step or "", [])
         apart = [later - step for step, later in itertools.pairwise(steps) if later > step]
-        if len(counts) != 1 or len(times) != 1 or not apart or counts[0][0] < _LEAST_BETWEEN:
+        stated = self.values[counts[0]][0] if len(counts) == 1 else 0
+        if len(times) != 1 or not apart or stated < _LEAST_BETWEEN:
             return None
-        as_many = sum(steps == counts[0][0] for steps in apart)
-        return (times[0], read_name(times[0]).unit or "s") if as_many >= _MOSTLY * len(apart) else None
+        as_many, fewer = sum(steps == stated for steps in apart), sum(steps < stated for steps in apart)
+        is_of_these = 2 * as_many > len(apart) and fewer <= (1 - _MOSTLY) * len(apart)
+        return (times[0], read_name(times[0]).unit or "s", counts[0]) if is_of_these else None
 
     def decimals(self, name: str) -> int:
         """The most digits after the point that a column has."""
