@@ -10,7 +10,8 @@ Encodings:
              medians differ by a factor of ten, which would hide everything else, or the models do, whose steps are
              not the same work
     y        share of the steps in percent
-    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative
+    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative; of
+             more than twelve runs, those of the lowest and the median step are named and the others pale
     point    the median, where the curve reaches one half
     circle   elbows, from the query `elbow`, with the 95 % interval of their share; a dot where it would cover another
     caption  runs, steps, what a record is, what is beyond the axis, what was left out, which runs have no distribution
@@ -28,6 +29,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, exclusions, facets, run_labels, style, words
+from scalelens.charts.highlights import highlights
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -77,26 +79,41 @@ def draw(
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
-    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
+    named = known
+    if len(set(labels.values())) > style.MOST_SERIES and not is_relative and not page.facet:
+        chosen = highlights(labels, medians_s, True, page)
+        runs = [run | {"label": chosen.labels[run["run_id"]]} for run in runs]
+        looks = list(chosen.looks)
+        named = known.filter(pl.col("run_id").replace_strict(dict(chosen.labels)) != looks[-1].label)
+    else:
+        looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     extent = _extent(known, page)
-    curves = {f"{run}": curve_rows(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
-    medians: dict[str, list[Row]] = {
-        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(known).items()
+    told = set(named["run_id"])
+    curves = {
+        f"{run}": curve_rows(curve, extent, page.points, DOTS_PER_POINT if run in told else 1)
+        for (run,), curve in known.group_by("run_id")
     }
-    elbows = _elbows(known)
+    medians: dict[str, list[Row]] = {
+        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(named).items()
+    }
+    elbows = _elbows(named)
     _part_circles([elbow for of_run in elbows.values() for elbow in of_run], extent, page)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
     y = facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles have the same height
 
     def panel(part: Sequence[Row], y: Any) -> Any:
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
-            return [row | {"label": run["label"]} for run in part for row in rows_of.get(run["run_id"], [])]
+            return [
+                row | {"label": run["label"], **({} if run["run_id"] in told else {"run": run["run_id"]})}
+                for run in part
+                for row in rows_of.get(run["run_id"], [])
+            ]
 
         return _panel(of_part(curves), of_part(medians), of_part(elbows), looks, x, y)
 
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [*_caption(known, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
+    caption = [*_caption(known, named, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 
@@ -106,11 +123,15 @@ def _panel(
     """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GRAY, strokeWidth=0.5, strokeDash=[2, 1.5])
-    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after", clip=True)
+    behind, before = ([row for row in curves if ("run" in row) == is_behind] for is_behind in (True, False))
+    line = {"interpolate": "step-after", "clip": True}
+    looks_of = (by["color"], by["strokeDash"], by["strokeWidth"])
+    pale = [alt.Chart(style.values(behind)).mark_line(**line).encode(x, y, *looks_of, detail="run:N")] if behind else []
     points = alt.Chart(style.values(medians)).mark_point(clip=True)
     return alt.layer(
         half.encode(y="percent:Q"),
-        lines.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
+        *pale,
+        alt.Chart(style.values(before)).mark_line(**line).encode(x, y, *looks_of),
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
@@ -237,7 +258,7 @@ def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any
     return x, y
 
 
-def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
+def curve_rows(curve: pl.DataFrame, extent: Extent, width: int, dots: int = DOTS_PER_POINT) -> list[Row]:
     """Corners of a run's curve, without those that the line would cover.
 
     All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line, and the first and
@@ -247,7 +268,7 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     beyond = pl.col("step_s") > extent.high
     curve = curve.filter(~beyond | ~beyond.shift(1, fill_value=False))
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
-    column = (place / span * width * DOTS_PER_POINT).floor()
+    column = (place / span * width * dots).floor()
     kept = curve.with_columns(column=column).filter(
         (pl.col("column") != pl.col("column").shift(1, fill_value=math.nan))
         | (pl.col("column") != pl.col("column").shift(-1, fill_value=math.nan))
@@ -256,7 +277,7 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
 
 
-def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
+def _caption(known: pl.DataFrame, named: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
     facts = [{run_labels.fact(run, fact) for run in runs} for fact in ("name", *run_labels.TELLING)]
@@ -266,7 +287,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
     lines.append(f"{counts} ({kinds}). Marker: the median.")
-    lines += _about_elbows(known)
+    lines += _about_elbows(named)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Curves are drawn as finely as their lines are wide.")
     for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):
