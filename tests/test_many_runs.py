@@ -125,6 +125,20 @@ def test_of_many_distributions_the_fastest_and_the_median_are_named(runs: int) -
     assert f"{runs} runs of" in text
 
 
+def test_of_many_distributions_of_unlike_work_the_steadiest_is_named() -> None:
+    one = rows_of("batch_cdf/elbows").filter(pl.col("run_id") == pl.col("run_id").first())
+    middle = pl.col("step_s").median()
+    rows = pl.concat([
+        one.with_columns(
+            run_id=pl.lit(f"run{k:02}"), name=pl.lit(f"run {k:02}"),
+            step_s=(middle + (pl.col("step_s") - middle) * (1 - k / 20)) * (1 + 20 * (k == 0)),
+        )
+        for k in range(13)
+    ])  # fmt: skip
+    text = text_of(draw("batch_cdf/elbows", rows))
+    assert "best: run 12" in text and "closest to its median" in text
+
+
 def test_of_many_series_the_fastest_and_the_median_are_named() -> None:
     rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null()).head(1)
     several = [

@@ -11,7 +11,8 @@ Encodings:
              not the same work
     y        share of the steps in percent
     curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative; of
-             more than twelve runs, those of the lowest and the median step are named and the others pale
+             more than twelve runs, the fastest and the one in the middle are named and the others pale; where x is
+             relative, the one whose slower steps are closest to its median
     point    the median, where the curve reaches one half
     circle   elbows, from the query `elbow`, with the 95 % interval of their share; a dot where it would cover another
     caption  runs, steps, what a record is, what is beyond the axis, what was left out, which runs have no distribution
@@ -45,6 +46,8 @@ _REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run
 _BODY = 0.95  # share of a run's steps that its body holds
 _ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
 _LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
+_FASTEST = "Named: the run of the shortest median step, and the one in the middle."
+_STEADIEST = "Named: the run whose slower steps are closest to its median, and the one in the middle."
 _CIRCLE, _DOT = 6.0, 5  # points: diameter of a circle with its line; area of a dot
 _RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
 DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
@@ -79,9 +82,10 @@ def draw(
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
-    named = known
-    if len(set(labels.values())) > style.MOST_SERIES and not is_relative and not page.facet:
-        chosen = highlights(labels, medians_s, True, page)
+    named, which = known, []
+    if len(set(labels.values())) > style.MOST_SERIES and not page.facet:
+        chosen = highlights(labels, _tails(known) if is_relative else medians_s, True, page)
+        which = [_STEADIEST if is_relative else _FASTEST]
         runs = [run | {"label": chosen.labels[run["run_id"]]} for run in runs]
         looks = list(chosen.looks)
         named = known.filter(pl.col("run_id").replace_strict(dict(chosen.labels)) != looks[-1].label)
@@ -113,7 +117,12 @@ def draw(
 
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [*_caption(known, named, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
+    caption = [
+        *_caption(known, named, refused),
+        *which,
+        *_beyond(known, extent, is_relative),
+        exclusions.sentence(left_out),
+    ]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 
@@ -135,6 +144,11 @@ def _panel(
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
+
+
+def _tails(known: pl.DataFrame) -> dict[str, float]:
+    """How long the slower steps of each run take: the time that all but a twentieth keep to."""
+    return dict(known.filter(pl.col("cdf") >= _BODY).group_by("run_id").agg(pl.min("step_s")).iter_rows())
 
 
 def median_times(known: pl.DataFrame) -> dict[str, float]:
