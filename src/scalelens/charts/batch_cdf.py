@@ -75,54 +75,34 @@ def draw(
     models = known["model"].n_unique() if "model" in known.columns else 1
     is_relative = models > 1 or max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
-        at = {run: f" · {words.short_number(median_s)} s" for run, median_s in medians_s.items()}
+        at = {run: f" · {words.short_number(median_s)}\u00a0s" for run, median_s in medians_s.items()}
         labels = run_labels.labels(known, room - max(map(words.text_width, at.values())))
         labels = {run: f"{label}{at[run]}" for run, label in labels.items()}
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
-    named, which = known, []
-    if len(set(labels.values())) > style.MOST_SERIES and not page.facet:
-        chosen = highlights(labels, _tails(known) if is_relative else medians_s, True, page)
-        which = [_STEADIEST if is_relative else _FASTEST]
-        runs = [run | {"label": chosen.labels[run["run_id"]]} for run in runs]
-        looks = list(chosen.looks)
-        named = known.filter(pl.col("run_id").replace_strict(dict(chosen.labels)) != looks[-1].label)
-    else:
-        looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
+    told = _told(known, labels, is_relative, page)
+    runs = [run | {"label": told.labels[run["run_id"]]} for run in runs]
     extent = _extent(known, page)
-    told = set(named["run_id"])
-    curves = {
-        f"{run}": curve_rows(curve, extent, page.points, DOTS_PER_POINT if run in told else 1)
-        for (run,), curve in known.group_by("run_id")
-    }
+    curves = _curves(known, told, extent, page)
     medians: dict[str, list[Row]] = {
-        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(named).items()
+        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(told.rows).items()
     }
-    elbows = _elbows(named)
+    elbows = _elbows(told.rows)
     _part_circles([elbow for of_run in elbows.values() for elbow in of_run], extent, page)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
     y = facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles have the same height
 
     def panel(part: Sequence[Row], y: Any) -> Any:
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
-            return [
-                row | {"label": run["label"], **({} if run["run_id"] in told else {"run": run["run_id"]})}
-                for run in part
-                for row in rows_of.get(run["run_id"], [])
-            ]
+            return [row | {"label": run["label"]} for run in part for row in rows_of.get(run["run_id"], [])]
 
-        return _panel(of_part(curves), of_part(medians), of_part(elbows), looks, x, y)
+        return _panel(of_part(curves), of_part(medians), of_part(elbows), told.looks, x, y)
 
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend: list[style.Look | style.IntervalLook] = [look for look in told.looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [
-        *_caption(known, named, refused),
-        *which,
-        *_beyond(known, extent, is_relative),
-        exclusions.sentence(left_out),
-    ]
+    caption = [*_caption(known, told, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 
@@ -144,6 +124,24 @@ def _panel(
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
+
+
+class _Told(NamedTuple):
+    """The label of each run, the looks of the labels, the rows of the runs that have a label of their own, and why."""
+
+    labels: Mapping[str, str]
+    looks: Sequence[style.Look]
+    rows: pl.DataFrame
+    sentence: str
+
+
+def _told(known: pl.DataFrame, labels: Mapping[str, str], is_relative: bool, page: Page) -> _Told:
+    """All runs, if a legend can name them; else two of them and the others."""
+    if len(set(labels.values())) <= style.MOST_SERIES or page.facet:
+        return _Told(labels, style.looks(sorted(set(labels.values()), key=words.natural), page), known, "")
+    chosen = highlights(labels, _tails(known) if is_relative else median_times(known), True, page)
+    own = pl.col("run_id").replace_strict(dict(chosen.labels)) != chosen.looks[-1].label
+    return _Told(chosen.labels, chosen.looks, known.filter(own), _STEADIEST if is_relative else _FASTEST)
 
 
 def _tails(known: pl.DataFrame) -> dict[str, float]:
@@ -291,7 +289,16 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int, dots: int = DOTS
     return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
 
 
-def _caption(known: pl.DataFrame, named: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
+def _curves(known: pl.DataFrame, told: _Told, extent: Extent, page: Page) -> dict[str, list[Row]]:
+    """The corners of each run's curve; those of a run without a label of its own are fewer, and say which `run`."""
+    own, curves = set(told.rows["run_id"]), {}
+    for run, curve in ((f"{run}", curve) for (run,), curve in known.group_by("run_id")):
+        rows = curve_rows(curve, extent, page.points, DOTS_PER_POINT if run in own else 1)
+        curves[run] = rows if run in own else [row | {"run": run} for row in rows]
+    return curves
+
+
+def _caption(known: pl.DataFrame, told: _Told, refused: pl.DataFrame) -> list[str]:
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
     facts = [{run_labels.fact(run, fact) for run in runs} for fact in ("name", *run_labels.TELLING)]
@@ -300,8 +307,8 @@ def _caption(known: pl.DataFrame, named: pl.DataFrame, refused: pl.DataFrame) ->
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
-    lines.append(f"{counts} ({kinds}). Marker: the median.")
-    lines += _about_elbows(named)
+    lines += [f"{counts} ({kinds}). Marker: the median.", *([told.sentence] if told.sentence else [])]
+    lines += _about_elbows(told.rows)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Curves are drawn as finely as their lines are wide.")
     for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):

@@ -22,11 +22,11 @@ class _Highlights(NamedTuple):
 def highlights(
     names: Mapping[str, str], values: Mapping[str, float], is_lower_better: bool, page: Page, what: str = "runs"
 ) -> _Highlights:
-    """The best and the median one, of runs by their names and the values that rank them, or of `what` else."""
-    ranked = sorted(names, key=lambda run: (values[run] if is_lower_better else -values[run], names[run], run))
+    """The best and the median one of the runs that `values` rank, three at least; `names` are those of all."""
+    ranked = sorted(values, key=lambda run: (values[run] if is_lower_better else -values[run], names[run], run))
     best, median = ranked[0], ranked[(len(ranked) - 1) // 2]
-    others = f"{len(ranked) - 2} other {what}"
-    labels = dict.fromkeys(ranked, others)
+    others = f"{len(names) - 2} other {what}"
+    labels = dict.fromkeys(names, others)
     labels |= {median: f"median: {names[median]}", best: f"best: {names[best]}"}
     looks = [_BEST._replace(label=labels[best]), _MEDIAN._replace(label=labels[median]), _OTHER._replace(label=others)]
     return _Highlights(labels, [_in_color(look, page) for look in looks])

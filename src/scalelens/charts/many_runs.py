@@ -13,7 +13,7 @@ from scalelens.charts.run_bars import Measure
 from scalelens.charts.style import Row
 
 
-class Drawn(NamedTuple):
+class _Drawn(NamedTuple):
     """A panel, its entries of the legend, and what its marks are, for the caption."""
 
     panel: style.Panel
@@ -21,32 +21,32 @@ class Drawn(NamedTuple):
     note: str
 
 
-def drawn(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> Drawn:
+def drawn(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> _Drawn:
     """The runs by a measure that all have, with at most `most` bars."""
     return told_apart(runs, measure, page, most) or _as_one(runs, measure, page)
 
 
-def told_apart(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> Drawn | None:
+def told_apart(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> _Drawn | None:
     """The same, where names, folders or files tell the runs apart; else None."""
     if swept := number_sweep.of(runs, measure.column):
         panel, legend = number_sweep.panel(swept, measure.title, page)
-        return Drawn(panel, legend, number_sweep.NOTE)
+        return _Drawn(panel, legend, number_sweep.NOTE)
     if merged := name_groups.merged(runs, measure.column, most):
         ordered = sorted(merged.rows, key=lambda run: (-run[measure.column], words.natural(run["name"])))
         texts = [" · ".join([run["name"], *run_bars.amount(run, measure.column)]) for run in ordered]
-        return Drawn(run_bars.panel(ordered, texts, measure, page), [], name_groups.sentence(merged.left_out))
+        return _Drawn(run_bars.panel(ordered, texts, measure, page), [], name_groups.sentence(merged.left_out))
     groups = run_strips.grouped({run["run_id"]: run_labels.fact(run, "path") for run in runs})
     return _in_strips(groups, runs, measure, page) if groups else None
 
 
-def _as_one(runs: Sequence[Row], measure: Measure, page: Page) -> Drawn:
+def _as_one(runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
     """One line of marks, and the names of those at its ends."""
     strip = _in_strips({"": [run["run_id"] for run in runs]}, runs, measure, page)
     highest, lowest = (run_bars.name(end(runs, key=lambda run: run[measure.column])) for end in (max, min))
     return strip._replace(note=f"The highest is {highest}, the lowest {lowest}.")
 
 
-def _in_strips(groups: Mapping[str, Sequence[str]], runs: Sequence[Row], measure: Measure, page: Page) -> Drawn:
+def _in_strips(groups: Mapping[str, Sequence[str]], runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
     values = {run["run_id"]: run[measure.column] for run in runs}
     marks = {name: [values[run] for run in group] for name, group in groups.items()}
-    return Drawn(run_strips.panel(marks, measure.title, page), [run_strips.RUN, run_strips.MEDIAN], "")
+    return _Drawn(run_strips.panel(marks, measure.title, page), [run_strips.RUN, run_strips.MEDIAN], "")

@@ -28,7 +28,7 @@ _MOST_TICKS = 10
 NOTE = "Each point: 1 run; line: the median of those with the same number."
 
 
-class Sweep(NamedTuple):
+class _Sweep(NamedTuple):
     """What stands around the number, and the runs with their `number`, `series` and `value`."""
 
     label: str
@@ -58,7 +58,7 @@ class _Order(NamedTuple):
         return self.jumps(logs) / scatter if scatter > _NO_SCATTER else math.inf
 
 
-def of(runs: Sequence[Row], value: str) -> Sweep | None:
+def of(runs: Sequence[Row], value: str) -> _Sweep | None:
     """The number in the names that the values follow most closely; None if they follow none."""
     pieces = name_groups.pieces(runs)
     if any(run[value] <= 0 for run in runs):
@@ -76,7 +76,7 @@ def of(runs: Sequence[Row], value: str) -> Sweep | None:
         {"number": number, "series": name, "value": run[value], "run_id": run["run_id"]}
         for run, number, name in zip(runs, best.numbers, best.series, strict=True)
     ]
-    return Sweep(best.label, sorted(points, key=lambda point: (words.natural(point["series"]), point["number"])))
+    return _Sweep(best.label, sorted(points, key=lambda point: (words.natural(point["series"]), point["number"])))
 
 
 def _numbers(piece: Piece) -> tuple[str, list[float]] | None:
@@ -99,7 +99,7 @@ def _with_series(label: str, numbers: list[float], others: Sequence[Piece], logs
     return best if best.jumps(logs) < _SMOOTHER * alone.jumps(logs) else alone
 
 
-def panel(sweep: Sweep, title: str, page: Page) -> tuple[style.Panel, list[style.Look]]:
+def panel(sweep: _Sweep, title: str, page: Page) -> tuple[style.Panel, list[style.Look]]:
     """Points of the runs, and lines through the medians of each number; and the looks of the series."""
     looks = style.looks(list(dict.fromkeys(point["series"] for point in sweep.points)), page)
     by = style.encodings(looks, "series")
@@ -114,7 +114,7 @@ def panel(sweep: Sweep, title: str, page: Page) -> tuple[style.Panel, list[style
     return style.Panel(chart), [look for look in looks if look.label]
 
 
-def _axis(sweep: Sweep) -> Any:
+def _axis(sweep: _Sweep) -> Any:
     numbers = sorted({point["number"] for point in sweep.points})
     low, high = numbers[0], numbers[-1]
     scale = {"type": "log"} if axes.is_logarithmic(low, high) else {"zero": False}
