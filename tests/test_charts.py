@@ -1539,6 +1539,7 @@ def test_runs_of_one_folder_are_grouped_by_file():
         (["of a name", "of a name", "b"], ["of a name", "of a name", "b"]),
         (["llama", "llama-7b-of-someone"], ["llama", "lla…one"]),
         (["a_network_b", "c_network_d"], ["a_…b", "c_…d"]),
+        (["a long name · 1.9 s", "a long name · 3.5 s"], ["…1.9 s", "…3.5 s"]),
     ],
 )
 def test_names_too_long_for_a_legend_lose_what_they_share(names, shown):

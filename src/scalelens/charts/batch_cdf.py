@@ -75,7 +75,7 @@ def draw(
     models = known["model"].n_unique() if "model" in known.columns else 1
     is_relative = models > 1 or max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
-        at = {run: f" · {words.short_number(median_s)}\u00a0s" for run, median_s in medians_s.items()}
+        at = {run: f" · {words.short_number(median_s)} s" for run, median_s in medians_s.items()}
         labels = run_labels.labels(known, room - max(map(words.text_width, at.values())))
         labels = {run: f"{label}{at[run]}" for run, label in labels.items()}
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
