@@ -23,24 +23,23 @@ _LIKENESSES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98, 0.99)  # furt
 _SLOW = 0.965  # likeness from which on one is a drift: below noise of its size a hundred values hardly show it
 _PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left of it after each value
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-# Prior weights of single models: of series of short memory by their likeness, without noise; of the others by the noise
-# on top, in the order of `_NOISES`; of long memory by its order and the likeness beside it too.  They are not a belief.
-# A search, on series that no test has, set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8
-# times as wide in the median as one that knows the process, and what wanders is covered in 90 %: orders up to 0.45,
-# filtered or not, below jitter of up to twice their size.  With that width the weight is best at the ends, on what is
-# alike for a few values at most and on what wanders farthest.  docs/statistics.md has what that costs, and what it
-# covers.
-_OF_SHORT = {0.0: 130.0, 0.15: 3450.0, 0.3: 3300.0, 0.4: 770.0, 0.5: 131.0, -0.3: 16000.0, -0.6: 59.0}
-_OF_LIKENESS = (2.5, 0.27, 4.2, 14.0, 0.26, 0.26)
-_OF_DRIFT = (0.33, 0.24, 15.0, 11.0, 0.4, 0.29)
-_OF_SHORT_BELOW_NOISE = (0.0, 0.25, 1.9, 0.73, 0.23, 0.23)
-_OF_MEMORY = {0.1: 0.0076, 0.2: 0.0064, 0.3: 0.0059, 0.4: 1.5}
-_OF_MEMORY_BELOW_NOISE = (0.73, 1.0, 0.079, 0.059, 0.038, 0.067)
-_OF_MEMORY_BESIDE = {0.0: 1.0, 0.3: 0.52, 0.5: 27.0, 0.7: 0.9}  # likenesses: beyond them the two explain the same
+# Prior weights of single models: of series of short memory by their likeness, without noise; of the others by the
+# noise on top, in the order of `_NOISES`; of long memory by its order and the likeness beside it too.  They are not a
+# belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8 times as wide in the
+# median as one that knows the process, and what wanders is covered in 90 %: orders up to 0.45, filtered or not, below
+# jitter of up to twice their size.  With that width the weight is best at the ends, on what is alike for a few values
+# at most and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
+_OF_SHORT = {0.0: 460.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
+_OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
+_OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
+_OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.76, 0.24, 0.24)
+_OF_MEMORY = {0.1: 0.014, 0.2: 0.012, 0.3: 0.011, 0.4: 3.5}
+_OF_MEMORY_BELOW_NOISE = (0.19, 1.0, 0.049, 0.039, 0.026, 0.044)
+_OF_MEMORY_BESIDE = {0.0: 1.0, 0.3: 0.49, 0.5: 30.0, 0.7: 0.89}  # likenesses: beyond them the two explain the same
 _FARTHEST_BACK = 0.45  # order d of the longest memory that is fitted; from 0.5 on there is no mean
-_OF_FARTHEST_BACK_BELOW_NOISE = (0.0037, 0.097, 7.5, 4.6, 1.3, 0.063)
-_OF_FARTHEST_BACK_BESIDE = {0.0: 1.0, 0.3: 0.42, 0.5: 110.0, 0.7: 0.28}
-_OF_SWING = 0.46
+_OF_FARTHEST_BACK_BELOW_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.3, 0.057)
+_OF_FARTHEST_BACK_BESIDE = {0.0: 1.0, 0.3: 0.42, 0.5: 87.0, 0.7: 0.27}
+_OF_SWING = 0.44
 _BEYOND, _MANY = 0.03, 100  # chance that the mixture leaves outside of the interval of so many values or more
 _OF_LINE, _NEIGHBORS = 12.0, 7  # times the median of so many frequencies to each side: a line
 _OF_WANDERING = 4  # lowest frequencies, which rise by long memory too
