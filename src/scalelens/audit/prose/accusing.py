@@ -286,6 +286,8 @@ def _likeliest(
     elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
     if best and elsewhere and best[1].text == "1 / a":
         return None  # the rate of many things beside the time of all, or of another phase
+    if best and target.is_share and all(_is_bare_elsewhere(each, target) for each in best[1].operands):
+        return None  # "drops from 0.685 to 0.490.  The rate is 17.6 %": of something else
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
@@ -296,6 +298,12 @@ def _likeliest(
             return None
         sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _is_bare_elsewhere(operand: Operand, target: Operand) -> bool:
+    """Whether an operand has no unit and stands in another sentence than the target."""
+    bare = not any(operand.dimension) and not operand.number.unit and operand.cell is None
+    return bare and operand.number.words != target.number.words
 
 
 def _is_bare_fraction(operand: Operand) -> bool:
