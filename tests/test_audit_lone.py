@@ -68,6 +68,16 @@ TRUE = {
         "| Top 10% hardest | 26.5% |\n\n1. **Top 10% (hardest):** These include mislabeled examples. "
         "Training only on these teaches noise. The 26.5% accuracy (below random chance) confirms it.\n"
     ),
+    "a score of two": (
+        "| Agent | Plausible | Correct | Share of plausible |\n|---|---|---|---|\n| Aider with GPT-4o | 239 | 66 | 27.6% |\n"
+        "| Aider with Opus | 61 | 13 | 21.3% |\n| Total | 300 | 79 | 26.3% |\n\n"
+        "- Including the second try, Aider with GPT-4o and Opus scored 23.6% on the benchmark.\n"
+    ),
+    "a share of the counts of its row": (
+        "Use `google/gemma-4-31b-it` as the judge model: highest accuracy at 95.4%.\n\n"
+        "| Model | Safe | Unsafe | Safe Rate |\n|---|---|---|---|\n| Qwen3.6-35B | 1994/2039 | 45 | 97.8% |\n"
+        "| google/gemma-4-31b-it | 1933/2045 | 112 | 94.5% |\n| GLM-4.7 | 1781/2039 | 258 | 87.3% |\n"
+    ),
     "a large factor": "| a | speedup |\n|---|---|\n| x | 1.00x |\n| y | 226,140.1x |\n| z | 3,204.5x |\n| w | 12.1x |\n",
 }
 
