@@ -78,6 +78,7 @@ TRUE = {
         "| Model | Safe | Unsafe | Safe Rate |\n|---|---|---|---|\n| Qwen3.6-35B | 1994/2039 | 45 | 97.8% |\n"
         "| google/gemma-4-31b-it | 1933/2045 | 112 | 94.5% |\n| GLM-4.7 | 1781/2039 | 258 | 87.3% |\n"
     ),
+    "factors one after the other": "Warmer is slower: it goes from 2.08x at T=0 to 1.91x at T=.5, and 1.74x at T=1.\n",
     "a large factor": "| a | speedup |\n|---|---|\n| x | 1.00x |\n| y | 226,140.1x |\n| z | 3,204.5x |\n| w | 12.1x |\n",
 }
 

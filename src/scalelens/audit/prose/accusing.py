@@ -213,6 +213,8 @@ def _are_comparable(target: Operand, expression: Expression) -> bool:
     units = {each.number.unit for each in expression.operands}
     if "1" in expression.text and "x" in units and len(units) > 1:
         return False  # a change from a factor to something else
+    if units == {"x"} == {target.number.unit}:
+        return False  # "2.08x, 1.91x and 1.74x": one after the other
     plain = [each for each in expression.operands if not (any(each.dimension) or each.number.unit)]
     settings = [
         each for each in plain if _AT.search(each.number.words.partition(each.number.text)[0]) and not each.cell
