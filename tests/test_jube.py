@@ -174,6 +174,11 @@ def test_an_archive_is_of_an_ipu_by_its_tiles_or_its_name(
     assert (formats == ["popvision"], n_runs == 1) == (is_understood, is_understood)
 
 
+QUOTED = (
+    rb'{"stderr": "[1,0]<stderr>:a\n[1,1]<stderr>:b"}'  # a document that quotes a log, whose ends of lines it escapes
+)
+
+
 @pytest.mark.parametrize(
     ("line", "parts"),
     [
@@ -183,6 +188,7 @@ def test_an_archive_is_of_an_ipu_by_its_tiles_or_its_name(
         (b"[1,3]<stdout>:a", [b"[1,3]<stdout>:a"]),
         (b"Fri Nov 20 10:11:12 2026[1,3]<stdout>:a", [b"Fri Nov 20 10:11:12 2026[1,3]<stdout>:a"]),
         (b"2: [1,3]<stdout>:a", [b"2: [1,3]<stdout>:a"]),
+        (QUOTED, [QUOTED]),
     ],
 )
 def test_prefixes_of_mpirun_divide_a_line(line: bytes, parts: list[bytes]) -> None:

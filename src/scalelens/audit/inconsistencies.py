@@ -21,6 +21,7 @@ from scalelens.audit.prose import (
     labelled,
     limits,
     listed,
+    lone,
     neighbors,
     pairs,
     parts,
@@ -31,10 +32,13 @@ from scalelens.audit.prose import (
     restated,
     retold,
     roles,
+    terms,
     totals,
 )
+from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.folders import modules_of
 
+_GIVEN_TWICE = "a number that is given twice"
 _MOST_WRONG = 2  # records of a log
 
 
@@ -53,9 +57,11 @@ def inconsistencies(document: Document) -> list[Finding]:
         equations.find,
         comparisons.find,
         totals.find,
+        terms.find,
         groups.find,
         pairs.find,
         bound.find,
+        lone.find,
         frames.find,
         amounts.find,
         parts.find,
@@ -78,6 +84,11 @@ def inconsistencies(document: Document) -> list[Finding]:
         found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]
         lines = {finding.numbers[0].line for finding in found}
     found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
+    found = [
+        finding
+        for finding in found
+        if not (finding.evidence == _GIVEN_TWICE and are_of_two_kinds(document, *finding.numbers[:2]))
+    ]
     found = _without_logs(document, found)
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))
 

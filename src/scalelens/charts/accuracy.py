@@ -34,6 +34,7 @@ FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _MOST_LETTERS = 4  # of a label left of a panel, as in axes
+_COURSE = 3  # records that have one, and runs among which one is in the middle
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
 LEAST_SLOTS = 10
@@ -143,6 +144,8 @@ def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, 
     is_lower_better = score != "accuracy"
     judged = rows.filter(pl.col("phase").ne_missing("train")) if _all_validated(rows) else rows
     best = pl.min("score") if is_lower_better else pl.max("score")
+    followed = judged.filter(pl.col("n_points") >= _COURSE)  # a point or two are no course that could be shown
+    judged = followed if followed["run_id"].n_unique() >= _COURSE else judged
     chosen = highlights(names, dict(judged.group_by("run_id").agg(best).iter_rows()), is_lower_better, page)
     labels = pl.col("run_id").replace_strict(dict(chosen.labels))
     return rows.with_columns(label=labels), chosen.looks

@@ -10,7 +10,9 @@ Encodings:
              medians differ by a factor of ten, which would hide everything else, or the models do, whose steps are
              not the same work
     y        share of the steps in percent
-    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative
+    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative; of
+             more than twelve runs, the fastest and the one in the middle are named and the others pale; where x is
+             relative, the one whose slower steps are closest to its median
     point    the median, where the curve reaches one half
     circle   elbows, from the query `elbow`, with the 95 % interval of their share; a dot where it would cover another
     caption  runs, steps, what a record is, what is beyond the axis, what was left out, which runs have no distribution
@@ -28,6 +30,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, exclusions, facets, run_labels, style, words
+from scalelens.charts.highlights import highlights
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -43,6 +46,8 @@ _REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run
 _BODY = 0.95  # share of a run's steps that its body holds
 _ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
 _LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
+_FASTEST = "Named: the run of the shortest median step, and the one in the middle."
+_STEADIEST = "Named: the run whose slower steps are closest to its median, and the one in the middle."
 _CIRCLE, _DOT = 6.0, 5  # points: diameter of a circle with its line; area of a dot
 _RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
 DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
@@ -77,13 +82,14 @@ def draw(
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
-    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
+    told = _told(known, labels, is_relative, page)
+    runs = [run | {"label": told.labels[run["run_id"]]} for run in runs]
     extent = _extent(known, page)
-    curves = {f"{run}": curve_rows(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
+    curves = _curves(known, told, extent, page)
     medians: dict[str, list[Row]] = {
-        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(known).items()
+        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(told.rows).items()
     }
-    elbows = _elbows(known)
+    elbows = _elbows(told.rows)
     _part_circles([elbow for of_run in elbows.values() for elbow in of_run], extent, page)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
     y = facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles have the same height
@@ -92,11 +98,11 @@ def draw(
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
             return [row | {"label": run["label"]} for run in part for row in rows_of.get(run["run_id"], [])]
 
-        return _panel(of_part(curves), of_part(medians), of_part(elbows), looks, x, y)
+        return _panel(of_part(curves), of_part(medians), of_part(elbows), told.looks, x, y)
 
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend: list[style.Look | style.IntervalLook] = [look for look in told.looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [*_caption(known, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
+    caption = [*_caption(known, told, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 
@@ -106,14 +112,41 @@ def _panel(
     """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GRAY, strokeWidth=0.5, strokeDash=[2, 1.5])
-    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after", clip=True)
+    behind, before = ([row for row in curves if ("run" in row) == is_behind] for is_behind in (True, False))
+    line = {"interpolate": "step-after", "clip": True}
+    looks_of = (by["color"], by["strokeDash"], by["strokeWidth"])
+    pale = [alt.Chart(style.values(behind)).mark_line(**line).encode(x, y, *looks_of, detail="run:N")] if behind else []
     points = alt.Chart(style.values(medians)).mark_point(clip=True)
     return alt.layer(
         half.encode(y="percent:Q"),
-        lines.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
+        *pale,
+        alt.Chart(style.values(before)).mark_line(**line).encode(x, y, *looks_of),
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
+
+
+class _Told(NamedTuple):
+    """The label of each run, the looks of the labels, the rows of the runs that have a label of their own, and why."""
+
+    labels: Mapping[str, str]
+    looks: Sequence[style.Look]
+    rows: pl.DataFrame
+    sentence: str
+
+
+def _told(known: pl.DataFrame, labels: Mapping[str, str], is_relative: bool, page: Page) -> _Told:
+    """All runs, if a legend can name them; else two of them and the others."""
+    if len(set(labels.values())) <= style.MOST_SERIES or page.facet:
+        return _Told(labels, style.looks(sorted(set(labels.values()), key=words.natural), page), known, "")
+    chosen = highlights(labels, _tails(known) if is_relative else median_times(known), True, page)
+    own = pl.col("run_id").replace_strict(dict(chosen.labels)) != chosen.looks[-1].label
+    return _Told(chosen.labels, chosen.looks, known.filter(own), _STEADIEST if is_relative else _FASTEST)
+
+
+def _tails(known: pl.DataFrame) -> dict[str, float]:
+    """How long the slower steps of each run take: the time that all but a twentieth keep to."""
+    return dict(known.filter(pl.col("cdf") >= _BODY).group_by("run_id").agg(pl.min("step_s")).iter_rows())
 
 
 def median_times(known: pl.DataFrame) -> dict[str, float]:
@@ -237,7 +270,7 @@ def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any
     return x, y
 
 
-def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
+def curve_rows(curve: pl.DataFrame, extent: Extent, width: int, dots: int = DOTS_PER_POINT) -> list[Row]:
     """Corners of a run's curve, without those that the line would cover.
 
     All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line, and the first and
@@ -247,7 +280,7 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     beyond = pl.col("step_s") > extent.high
     curve = curve.filter(~beyond | ~beyond.shift(1, fill_value=False))
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
-    column = (place / span * width * DOTS_PER_POINT).floor()
+    column = (place / span * width * dots).floor()
     kept = curve.with_columns(column=column).filter(
         (pl.col("column") != pl.col("column").shift(1, fill_value=math.nan))
         | (pl.col("column") != pl.col("column").shift(-1, fill_value=math.nan))
@@ -256,7 +289,16 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
 
 
-def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
+def _curves(known: pl.DataFrame, told: _Told, extent: Extent, page: Page) -> dict[str, list[Row]]:
+    """The corners of each run's curve; those of a run without a label of its own are fewer, and say which `run`."""
+    own, curves = set(told.rows["run_id"]), {}
+    for run, curve in ((f"{run}", curve) for (run,), curve in known.group_by("run_id")):
+        rows = curve_rows(curve, extent, page.points, DOTS_PER_POINT if run in own else 1)
+        curves[run] = rows if run in own else [row | {"run": run} for row in rows]
+    return curves
+
+
+def _caption(known: pl.DataFrame, told: _Told, refused: pl.DataFrame) -> list[str]:
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
     facts = [{run_labels.fact(run, fact) for run in runs} for fact in ("name", *run_labels.TELLING)]
@@ -265,8 +307,8 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
-    lines.append(f"{counts} ({kinds}). Marker: the median.")
-    lines += _about_elbows(known)
+    lines += [f"{counts} ({kinds}). Marker: the median.", *([told.sentence] if told.sentence else [])]
+    lines += _about_elbows(told.rows)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Curves are drawn as finely as their lines are wide.")
     for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):

@@ -7,8 +7,9 @@ Encodings:
     x        its energy, each joule once
     panel    what the sensors cover: GPUs, the whole machine, not stated; figures of unlike scopes are not compared
     bar      the energy; where only bounds are known, pale from the least to the most
-    tick     a run, where there are too many for bars and folders or files hold several: a line for each of these
-    point    the median of a folder or file
+    many     of more runs than bars find room for: points over a number in their names that the energies follow, such as
+             a clock, with a line through the medians; else those whose names differ only in what matters least (a
+             repeat, a date) share a bar; else a tick each on the line of their folder or file, with its median
     caption  tools, measurements, what bounds mean
 Source: energy_reconciled, by which windows, files and ranks add up
 """
@@ -19,8 +20,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, run_labels, run_strips, style, words
+from scalelens.charts import axes, facets, many_runs, run_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
+from scalelens.charts.run_bars import Measure
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -61,41 +63,37 @@ def draw(
     shown = sorted(by_scope.items(), key=lambda pair: -len(pair[1]))[:_MOST_PANELS]
     undrawn = {"of other scopes": known.height - sum(len(points) for _, points in shown)}
     most = _MOST_BARS // len(shown)
-    strips = {scope: _by_folder(points) for scope, points in shown if len(points) > most}
-    shown = [(scope, points if strips.get(scope) else points[:most]) for scope, points in shown]
+    many = {scope for scope, points in shown if len(points) > most and _has_each_run_once(points)}
+    shown = [(scope, points if scope in many else points[:most]) for scope, points in shown]
     undrawn["with less energy"] = sum(len(by_scope[scope]) - len(points) for scope, points in shown)
     highest = [max(_ends(point)[1] for point in points) for _, points in shown]
     units = [_unit_of(max(highest) if max(highest) <= _WIDE * high else high) for high in highest]
-    panels = [
-        [_panel(points, scope, len(shown) > 1, page, unit, strips.get(scope))]
-        for (scope, points), unit in zip(shown, units, strict=True)
-    ]
-    legend = [run_strips.RUN, run_strips.MEDIAN] if any(strips.values()) else []
-    return style.figure(panels, legend, _caption(shown, undrawn), page)
+    grid: list[list[style.Panel]] = []
+    legend: list[style.Look] = []
+    notes: list[str] = []
+    for (scope, points), (size, unit) in zip(shown, units, strict=True):
+        heading = scope if len(shown) > 1 else ""
+        title = f"energy [{unit}]" if heading or scope == _UNSTATED else f"energy of {scope} [{unit}]"
+        if scope in many:
+            runs = [point | {"energy": point["energy_j"] / size} for point in points]
+            panel, looks, note = many_runs.drawn(runs, Measure("energy", title, "most"), page, most)
+            legend += [look for look in looks if look not in legend]
+            notes += [note] if note and note not in notes else []
+        else:
+            panel = _bars(points, title, size, page)
+        grid.append([panel._replace(chart=facets.titled(panel.chart, heading, 1, page), name=heading)])
+    return style.figure(grid, legend, [*_caption(shown, undrawn), *notes], page)
 
 
-def _by_folder(points: Sequence[Row]) -> dict[str, list[float]]:
-    """The energies of runs by folder or file, in joules; empty unless each has one, and these hold several."""
+def _has_each_run_once(points: Sequence[Row]) -> bool:
+    """Whether the runs can be told by their energies: each has one, and it is known."""
     energies = {point["run_id"]: point["energy_j"] for point in points}
-    if len(energies) < len(points) or None in energies.values():
-        return {}
-    groups = run_strips.grouped({point["run_id"]: run_labels.fact(point, "path") for point in points})
-    return {folder: [energies[run] for run in runs] for folder, runs in groups.items()}
+    return len(energies) == len(points) and None not in energies.values()
 
 
-def _panel(
-    points: Sequence[Row], scope: str, is_named: bool, page: Page, in_unit: tuple[float, str],
-    folders: Mapping[str, Sequence[float]] | None = None,
-) -> style.Panel:  # fmt: skip
-    """The bars of one scope, or its runs by folder, in a unit."""
+def _bars(points: Sequence[Row], title: str, size: float, page: Page) -> style.Panel:
+    """The bars of one scope, in a unit of `size` joules."""
     highest = max(_ends(point)[1] for point in points)
-    size, unit = in_unit
-    title = f"energy [{unit}]" if is_named or scope == _UNSTATED else f"energy of {scope} [{unit}]"
-    if folders:
-        strips = run_strips.panel({name: [one / size for one in each] for name, each in folders.items()}, title, page)
-        return strips._replace(
-            chart=facets.titled(strips.chart, scope if is_named else "", 1, page), name=scope if is_named else ""
-        )
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
     is_wide = min(_ends(point)[1] for point in points) < size / _WIDE
     bars = []
@@ -113,8 +111,8 @@ def _panel(
     text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text="text:N")
     pale = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x=x, x2="high:Q", y=y, tooltip=tips)
     bounds = [pale] if any(bar["low"] != bar["high"] for bar in bars) else []
-    panel = facets.titled(alt.layer(bar, *bounds, text), scope if is_named else "", 1, page)
-    return style.Panel(panel, height=_BAND * len(bars), name=scope if is_named else "")
+
+    return style.Panel(alt.layer(bar, *bounds, text), height=_BAND * len(bars))
 
 
 def _amount(low: float, high: float, size: float, with_units: bool) -> str:
@@ -137,7 +135,7 @@ def _ends(point: Row) -> tuple[float, float]:
 
 
 def _name(point: Row, points: Sequence[Row]) -> str:
-    name = run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
+    name = run_bars.name(point)
     is_alone = sum(other["run_id"] == point["run_id"] for other in points) == 1
     return name if is_alone else f"{name}, {_tool(point)}"
 

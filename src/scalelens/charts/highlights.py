@@ -1,4 +1,4 @@
-"""Two runs out of many: the best and the median are told apart, the others are thin lines behind them."""
+"""Two runs or series out of many: the best and the median are told apart, the others are pale and behind them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -19,12 +19,14 @@ class _Highlights(NamedTuple):
     looks: Sequence[style.Look]
 
 
-def highlights(names: Mapping[str, str], values: Mapping[str, float], is_lower_better: bool, page: Page) -> _Highlights:
-    """The best run and the median one, of runs by their names and the values that rank them."""
-    ranked = sorted(names, key=lambda run: (values[run] if is_lower_better else -values[run], names[run], run))
+def highlights(
+    names: Mapping[str, str], values: Mapping[str, float], is_lower_better: bool, page: Page, what: str = "runs"
+) -> _Highlights:
+    """The best and the median one of the runs that `values` rank, three at least; `names` are those of all."""
+    ranked = sorted(values, key=lambda run: (values[run] if is_lower_better else -values[run], names[run], run))
     best, median = ranked[0], ranked[(len(ranked) - 1) // 2]
-    others = f"{len(ranked) - 2} other runs"
-    labels = dict.fromkeys(ranked, others)
+    others = f"{len(names) - 2} other {what}"
+    labels = dict.fromkeys(names, others)
     labels |= {median: f"median: {names[median]}", best: f"best: {names[best]}"}
     looks = [_BEST._replace(label=labels[best]), _MEDIAN._replace(label=labels[median]), _OTHER._replace(label=others)]
     return _Highlights(labels, [_in_color(look, page) for look in looks])

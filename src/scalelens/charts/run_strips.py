@@ -10,6 +10,7 @@ from scalelens.charts import axes, style, words
 from scalelens.charts.layout import Page
 
 _MOST_GROUPS, _FEWEST_OF_A_GROUP = 16, 3
+_FEW_GROUPS = 3  # beside which a long title of the axis has no room
 _BAND = 18.0  # height of a line of marks below its name
 _MARK, _BELOW, _ABOVE = 7.0, 4.5, -4.5  # height of a mark, and where it and the name are in the band
 RUN = style.Look("a run", "#0072B2", None, [1, 0], 1)
@@ -42,10 +43,11 @@ def _shared(folders: Sequence[tuple[str, ...]]) -> int:
 
 
 def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> style.Panel:
-    """A line of marks for each group, the group with the largest median first."""
+    """A line of marks for each group, the group with the largest median first; one of no name is all runs."""
     ordered = sorted(groups.items(), key=lambda group: (-median(group[1]), group[0]))
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
-    texts = words.fitting([f"{name} · {words.counted([len(values)], 'run')}" for name, values in ordered], room)
+    counts = [words.counted([len(values)], "run") for _, values in ordered]
+    texts = words.fitting([f"{name} · {n}" if name else n for (name, _), n in zip(ordered, counts, strict=True)], room)
     marks = [{"place": place, "value": value} for place, (_, values) in enumerate(ordered) for value in sorted(values)]
     middles = [
         {"place": place, "value": median(values), "text": text}
@@ -53,7 +55,8 @@ def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> styl
     ]
     axis = alt.Axis(tickCount=5, **axes.even_labels(max(mark["value"] for mark in marks)))
     x = alt.X("value:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
-    y = alt.Y("place:O", title="groups of runs", axis=alt.Axis(labels=False, ticks=False, domain=False))
+    y_title = "groups of runs" if len(ordered) > _FEW_GROUPS else "runs"
+    y = alt.Y("place:O", title=y_title, axis=alt.Axis(labels=False, ticks=False, domain=False))
     names = alt.Chart(style.values(middles))
     chart = alt.layer(
         alt.Chart(style.values(marks))

@@ -14,15 +14,18 @@ Encodings:
     unit     devices as the logs count them; --unit gpu adds the two GCDs of a module
              those of different series that would overlap stand beside each other
     bar      a run with its name, the fastest first, where no series has two numbers of devices, or where only their
-             names tell most of them apart, or where no log states the devices; of more than 48 runs on one number
-             of devices, those whose names differ only in what matters least (a seed, a date) share a bar; where the
-             devices of most runs are unknown, the rate of the whole job
+             names tell most of them apart, or where no log states the devices; where the devices of most runs are
+             unknown, the rate of the whole job
+             of more than 48 runs: over a number in their names that the rates follow, such as a batch; else those
+             whose names differ only in what matters least (a seed, a date) share a bar; else a tick each on a line
+    look     of more than twelve series, the fastest and the median one are named and the others pale
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
              for each model
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import altair as alt
@@ -42,6 +45,7 @@ from scalelens.charts import (
     words,
     work_kinds,
 )  # fmt: skip
+from scalelens.charts.highlights import highlights
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -87,28 +91,23 @@ def draw(
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
     work_kinds.take_from_labels(kinds)
-    hidden, shares = rows.height - len(points), ""
-    if not page.mark and not page.facet:
-        kinds, shares = run_rates.sharing(kinds)
-        points = [point for kind in kinds for point in kind.points]
-    is_named = (
-        not page.mark and not page.facet and 1 < len(points) <= run_rates.MOST_RUNS and run_rates.tells_more(points)
-    )
-    is_bars = sized.is_empty() or is_named
-    if is_bars:
-        limits.check_count(len(points), run_rates.MOST_RUNS, "runs", limits.CHOOSE_RUNS)
+    hidden = rows.height - len(points)
+    is_bars = sized.is_empty() or (not page.mark and not page.facet and _are_bars(kinds, points, page))
     facets.take_from_labels(points, page.facet)
     ending = _AS_PRINTED if is_printed else ""
+    notes: list[str] = []
+    is_dodged = False
     if page.mark and not sized.is_empty():
         grid, legend = size_bars.panels(points, kinds[0].work, page, ending)
-        is_bars, is_dodged = True, False
+        is_bars = True
     elif is_bars:
-        grid, legend, is_dodged = run_rates.panels(kinds, page, ending), [], False
+        grid, legend, notes = run_rates.panels(kinds, page, ending)
     else:
         grid, legend, is_dodged = _points(kinds, page, ending)
     mark = "bar" if is_bars else "point"
-    one = "Each run" if shares else f"Each {mark}: 1 run"
-    caption = [shared, *_caption(kinds, hidden, one, is_added, is_printed), shares]
+    is_shared = is_bars and not page.mark and len(points) > run_rates.MOST_RUNS
+    one = "Each run" if is_shared else f"Each {mark}: 1 run"
+    caption = [shared, *_caption(kinds, hidden, one, is_added, is_printed), *notes]
     caption += [_of_unsized(rows)] if words.unit(points) == words.JOB else []
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
@@ -158,10 +157,31 @@ def _of_unsized(rows: pl.DataFrame) -> str:
     return f"Rates of whole jobs, because {logs} the number of devices."
 
 
+def _are_bars(kinds: Sequence[work_kinds.Kind], points: Sequence[Row], page: Page) -> bool:
+    """Whether the names of the runs tell more than their devices, and can be drawn."""
+    if len(points) > run_rates.MOST_RUNS:
+        return run_rates.are_told_apart(kinds, page)
+    return len(points) > 1 and run_rates.tells_more(points)
+
+
+def _looks(kinds: Sequence[work_kinds.Kind], page: Page) -> list[style.Look]:
+    """The looks of the series; of more than a legend can name, those of the fastest and the median one stand out."""
+    points = [point for kind in kinds for point in kind.points]
+    labels = {point["label"] for point in points}
+    if len(labels) <= style.MOST_SERIES or len(kinds) > 1 or page.facet:
+        return style.looks(sorted(labels, key=words.natural), page)
+    rates = {label: median(point[kinds[0].rate] for point in points if point["label"] == label) for label in labels}
+    chosen = highlights({label: label or "unnamed" for label in labels}, rates, False, page, "series")
+    for point in points:
+        point["label"] = chosen.labels[point["label"]]
+    kinds[0].points.sort(key=lambda point: [look.label for look in chosen.looks].index(point["label"]), reverse=True)
+    return [look._replace(shape=look.shape or "circle") for look in chosen.looks]
+
+
 def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
     """Panels with a point for each run, their legend, and whether points stand beside their ticks."""
+    looks = _looks(kinds, page)
     points = [point for kind in kinds for point in kind.points]
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     by, x, moved = style.encodings(looks), axes.of_devices(points), False
 

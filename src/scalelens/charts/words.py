@@ -39,6 +39,7 @@ def shorten(text: str, width: float) -> str:
     return kept
 
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[A-Za-zµ]{1,4}\b)")
 _PART = re.compile(r"[^ _/-]*[ _/-]*")  # of a name, with the separators after it
 
 
@@ -71,11 +72,12 @@ def fitting(names: Sequence[str], width: float) -> list[str]:
     """
     if all(text_width(name) <= width for name in names):
         return list(names)
-    rests, begin, end = without_shared_ends(names) if len(set(names)) > 1 else (names, "", "")
+    whole = [_BEFORE_UNIT.sub("\u00a0", name) for name in names]  # an amount stays whole, whose unit all share
+    rests, begin, end = without_shared_ends(whole) if len(set(whole)) > 1 else (whole, "", "")
     marked = [f"{'…' if begin else ''}{rest}{'…' if end else ''}" for rest in rests]
     if any(text_width(name) > width for name in marked):
         marked = _without_shared_parts(marked)
-    return [shorten(name, width) for name in marked]
+    return [shorten(name.replace("\u00a0", " "), width) for name in marked]
 
 
 def _without_shared_parts(names: Sequence[str]) -> list[str]:

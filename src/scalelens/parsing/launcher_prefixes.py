@@ -45,7 +45,7 @@ _TIME_BEFORE_LINE = re.compile(
 )
 # A prefix of mpirun --tag-output within a line: a progress bar without a line end stands before it.  A date or another
 # prefix before it means that it is where it belongs.
-WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
+WITHIN = re.compile(rb'(?<=.)(?<!:)(?<!: )(?<! \d{4})(?<!\\n)(?<!": ")(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)')
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 # The end of torchrun's prefix, where srun put its label into it: it labels each 4,096 bytes that it reads of a pipe.
 _TORN = re.compile(r"[a-z]{0,12}\d{0,4}\]:")

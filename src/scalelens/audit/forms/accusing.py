@@ -34,6 +34,7 @@ _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many tim
 _OF_ANOTHER_RUN = 0.1  # share by which a rate and a time of two runs may differ
 _LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 3  # places that agree
 _NEAR_SUMMARY = 0.2
+_HARDLY_BY_CHANCE = ("two digits are swapped", "it is off by a factor of ten")
 _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
 _OF_A_BASE = re.compile(r"\{0\} - [\d.]|[\d.] - \{0\}")
@@ -325,7 +326,16 @@ def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
     if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:
         return False
     few = len(relation.fit.agreeing) == 2 and relation.doubt < _SURE_OF_SUMMARY
+    few |= slipped in _HARDLY_BY_CHANCE and _is_a_total_of_all(relation)
     return few and abs(float(number.low + number.high) / (low + high) - 1) > _room(relation, place)
+
+
+def _is_a_total_of_all(relation: Relation) -> bool:
+    """Whether the last row is called "total", and is the sum of all others in another column that is not zero."""
+    whole = re.fullmatch(r"\W*(?:grand )?total\W*", relation.target.name, re.IGNORECASE)
+    is_last = relation.target.key == len(relation.operands) and relation.operands[0].key == 0
+    others = [interval for k in relation.fit.agreeing if (interval := relation.target.intervals[k])]
+    return bool(whole and is_last and "sum" in relation.form and any(sum(each) > 0 for each in others))
 
 
 def _room(relation: Relation, place: int) -> float:

@@ -24,10 +24,12 @@ from scalelens.units import base
 
 _LEAST_DIGITS = 3
 _LEAST_SHARED = 2
-_LEAST_SUPPORT, _MUCH_SUPPORT = 4, 6
+_LEAST_SUPPORT, _MUCH_SUPPORT = 4, 5
+_LEAST_NAMED = 2  # a name of both lines, or the same one of one
 _FAR = 0.05
 _MOST_APART = 4  # one crossing of so many may differ
 _MOST_ROWS, _MOST_TABLES = 80, 60
+_MOST_PLACES = 2  # of a number in a table: its own, and one where it stands for another
 _NUMBER = re.compile(r"(?<![\w.])[-+\u2212]?\d[\d,]*(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _PLAIN = re.compile(r"[\W_]+")
@@ -42,12 +44,12 @@ class _Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: dict[_Place, Number]
-    places: dict[str, _Place]  # of the numbers that stand once
+    places: dict[str, tuple[_Place, ...]]  # of the numbers that stand once or twice
 
     @cached_property
     def turned(self) -> "_Grid":
         cells = {(column, row): cell for (row, column), cell in self.cells.items()}
-        places = {digits: (column, row) for digits, (row, column) in self.places.items()}
+        places = {digits: tuple((column, row) for row, column in found) for digits, found in self.places.items()}
         return _Grid(self.table, self.columns, self.rows, cells, places)
 
 
@@ -110,8 +112,8 @@ def _grid_of(table: TextTable) -> _Grid:
                     places[plain].add((row, column))
     labels = tuple(_plain(texts[0]) for texts in table.texts)
     headings = tuple(_plain(heading) for heading in table.headings)
-    once = {digits: next(iter(found)) for digits, found in places.items() if len(found) == 1}
-    return _Grid(table, labels, headings, cells, once)
+    few = {digits: tuple(sorted(found)) for digits, found in places.items() if len(found) <= _MOST_PLACES}
+    return _Grid(table, labels, headings, cells, few)
 
 
 def _names(own: tuple[str, ...], others: tuple[str, ...]) -> dict[_Place, int]:
@@ -126,11 +128,25 @@ def _names(own: tuple[str, ...], others: tuple[str, ...]) -> dict[_Place, int]:
     return scores
 
 
+def _common(a: _Grid, b: _Grid, rows: dict[_Place, int], columns: dict[_Place, int]) -> Iterator[tuple[_Place, _Place]]:
+    """Where both have the same number; of one that stands twice in one of them, where names agree best."""
+    for digits in a.places.keys() & b.places.keys():
+        pairs = [
+            (rows.get((mine[0], other[0]), 0) + columns.get((mine[1], other[1]), 0), mine, other)
+            for mine in a.places[digits]
+            for other in b.places[digits]
+        ]
+        best = max(pairs)
+        if len(pairs) == 1 or (len(pairs) <= _MOST_PLACES and sum(each[0] == best[0] for each in pairs) == 1):
+            yield best[1:]
+
+
 def _apart(a: _Grid, b: _Grid) -> list[tuple[Number, Number, str]]:
     """The cells of two grids that should be the same and are not, with what explains it."""
-    common = [(a.places[digits], b.places[digits]) for digits in a.places.keys() & b.places.keys()]
-    rows = _Lines(Counter((mine[0], other[0]) for mine, other in common), _names(a.rows, b.rows))
-    columns = _Lines(Counter((mine[1], other[1]) for mine, other in common), _names(a.columns, b.columns))
+    row_names, column_names = _names(a.rows, b.rows), _names(a.columns, b.columns)
+    common = list(_common(a, b, row_names, column_names))
+    rows = _Lines(Counter((mine[0], other[0]) for mine, other in common), row_names)
+    columns = _Lines(Counter((mine[1], other[1]) for mine, other in common), column_names)
     row_pairs = {pair: rows.of(*pair) for pair in rows.shared.keys() | rows.names.keys()}
     column_pairs = {pair: columns.of(*pair) for pair in columns.shared.keys() | columns.names.keys()}
     crossings = {
@@ -145,9 +161,9 @@ def _apart(a: _Grid, b: _Grid) -> list[tuple[Number, Number, str]]:
     for place, (mine, other) in apart.items():
         by_row, by_column = row_pairs[place[:2]], column_pairs[place[2:]]
         alone = not any(each != place and (each[:2] == place[:2] or each[2:] == place[2:]) for each in apart)
-        support, named = sum(by_row) + sum(by_column), bool(by_row[1] and by_column[1])
+        support, named = sum(by_row) + sum(by_column), by_row[1] + by_column[1] >= _LEAST_NAMED
         if alone and support >= _LEAST_SUPPORT and by_row[0] + by_column[0] >= _LEAST_SHARED:
-            found.append((mine, other, _why(mine, other, named and support, (a, b))))
+            found.append((mine, other, _why(mine, other, support if named else 0, (a, b))))
     return [each for each in found if each[2]] if len(apart) == 1 or _MOST_APART * len(apart) < len(crossings) else []
 
 

@@ -103,7 +103,7 @@ def _digits(text: str) -> int:
 def _is_no_change(target: Series, number: Number) -> bool:
     """Whether a number says that its place is the base itself: a speedup of 1.00."""
     is_factor = target.unit == "x" or (target.kind == "speedup" and target.unit != "%")
-    return is_factor and "." in number.text and float(number.text.strip("+xX ") or 0) == 1
+    return is_factor and "." in number.text and float(number.text.replace(",", "").strip("+xX ") or 0) == 1
 
 
 def _backwards(target: Series, other: Series) -> Iterator[tuple[str, Callable[[Interval, Interval], Interval | None]]]:

@@ -5,6 +5,7 @@ import re
 from scalelens.audit.forms.catalog import Form
 from scalelens.audit.forms.fitting import Fit
 from scalelens.audit.forms.series import Series
+from scalelens.audit.tokens import tokens
 
 _QUANTITIES = ("time", "rate", "energy", "power", "flops", "bytes")
 _NEGLIGIBLE = 0.02
@@ -15,6 +16,9 @@ _RATIO = re.compile(
     re.IGNORECASE,
 )
 _SPREAD = re.compile(r"\b(?:range|spread|gap|delta|diff\w*)\b|Δ", re.IGNORECASE)
+_WRITTEN = ("{c} = {0} / {1}", "{c} = {0} - {1}", "{c} = ({0} / {1} - 1) × 100", "{c} = (1 - {0} / {1}) × 100")
+_BETWEEN = re.compile(r"\s*(?:/|\bvs\.?|\bover\b|\u2212|→)\s*|\s+-\s+")
+_UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]|Δ|\bspeed-?up\b|\bratio\b", re.IGNORECASE)
 _FACTOR = re.compile(
     r"\b(?:gpus?|devices?|nodes?|micro|mbs|accum\w*|ga|seq\w*|length|len|tp|pp|dp|cp|ep|dgx|per|batch\w*|gbs|replicas?|heads?)\b"
 )
@@ -50,6 +54,19 @@ def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
     if form.operands == 1:
         return operands[0].unit != target.unit or _is_share(target)
     return True
+
+
+def names_operands(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
+    """Whether a heading is the form written out with the names of two other columns: "V3/triton", "B vs A"."""
+    if form.operands != 2 or form.text not in _WRITTEN:
+        return False
+    sides = [tokens(side) for side in _BETWEEN.split(_UNIT.sub("", target.name))]
+    names = [tokens(_UNIT.sub("", each.name)) for each in operands]
+    if len(sides) != 2 or not all(sides) or sides[0] == sides[1]:
+        return False
+    return any(
+        a <= names[0] and b <= names[1] and not (a <= names[1] or b <= names[0]) for a, b in (sides, sides[::-1])
+    )
 
 
 def may_be_ratio(series: Series) -> bool:

@@ -8,13 +8,22 @@ from itertools import combinations, permutations
 
 from scalelens.audit.forms.catalog import FORMS, SIGNED, SYMMETRIC, Form
 from scalelens.audit.forms.fitting import Fit, fit
-from scalelens.audit.forms.meaning import allowed, contribute, fits_units, is_factor, is_one_change, quotient_of_equals
+from scalelens.audit.forms.meaning import (
+    allowed,
+    contribute,
+    fits_units,
+    is_factor,
+    is_one_change,
+    names_operands,
+    quotient_of_equals,
+)
 from scalelens.audit.forms.series import Interval, Series
 
 _MOST_SERIES = 14
 _CERTAIN = 1e-12
 _LEAST_CERTAIN = 7
 _MOST_FOR_TRIPLES = 9
+_WAYS = 2  # to write the form that a heading names
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,10 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
                     result, most = strict, None
                 found.append((form, operands, predicted, result, meant, most))
         for form, operands, predicted, result, meant, most in found:
-            doubt = result.chance * (tried[form.text] if meant else tried.total())
+            is_written = names_operands(form, target, operands)
+            doubt = result.chance * (_WAYS if is_written else tried[form.text] if meant else tried.total())
             equals = quotient_of_equals(form, operands)
-            yield Relation(form.text, target, operands, predicted, result, meant, doubt, equals, most)
+            yield Relation(form.text, target, operands, predicted, result, meant or is_written, doubt, equals, most)
 
 
 def without_double_rounding(target: dict[int, Interval], predicted: dict[int, Interval], result: Fit) -> Fit | None:

@@ -213,6 +213,8 @@ def _are_comparable(target: Operand, expression: Expression) -> bool:
     units = {each.number.unit for each in expression.operands}
     if "1" in expression.text and "x" in units and len(units) > 1:
         return False  # a change from a factor to something else
+    if units == {"x"} == {target.number.unit}:
+        return False  # "2.08x, 1.91x and 1.74x": one after the other
     plain = [each for each in expression.operands if not (any(each.dimension) or each.number.unit)]
     settings = [
         each for each in plain if _AT.search(each.number.words.partition(each.number.text)[0]) and not each.cell
@@ -286,6 +288,8 @@ def _likeliest(
     elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
     if best and elsewhere and best[1].text == "1 / a":
         return None  # the rate of many things beside the time of all, or of another phase
+    if best and target.is_share and all(_is_bare_elsewhere(each, target) for each in best[1].operands):
+        return None  # "drops from 0.685 to 0.490.  The rate is 17.6 %": of something else
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
@@ -296,6 +300,12 @@ def _likeliest(
             return None
         sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _is_bare_elsewhere(operand: Operand, target: Operand) -> bool:
+    """Whether an operand has no unit and stands in another sentence than the target."""
+    bare = not any(operand.dimension) and not operand.number.unit and operand.cell is None
+    return bare and operand.number.words != target.number.words
 
 
 def _is_bare_fraction(operand: Operand) -> bool:

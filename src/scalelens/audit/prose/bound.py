@@ -22,11 +22,12 @@ from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
-_MORE = re.compile(
+IS_MORE = (
     r"\b(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reduc\w*|"
     r"increas\w*|decreas\w*|improv\w*|gains?|speed-?ups?|drop\w*|saving\w*|saves?|saved|overhead|growth|slowdown|cut|"
     r"rise|rose|boost\w*|delta|diff\w*|gap|factor|ratio|loss|compression)\b|[增减降升提快慢省少高低多倍差比幅]"
 )
+_MORE = re.compile(IS_MORE)
 _W = r"[^<>.;()|]"
 _LINK = (
     r"(?:→|⟶|⇒|-+>|=+>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\binstead of\b|"
@@ -154,7 +155,7 @@ def find(document: Document) -> Iterator[Finding]:
             for change in _stated(marked, sentence.numbers):
                 if id(change.c) in accused | chained or is_of_a_fraction(change.c, sentence.text):
                     continue
-                if finding := _held(change, others):
+                if finding := held(change, others):
                     accused.add(id(change.c))
                     yield finding
 
@@ -251,7 +252,8 @@ def _is_said(c: Number, words: str) -> bool:
     return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
-def _held(change: Change, others: list[Number]) -> Finding | None:
+def held(change: Change, others: list[Number]) -> Finding | None:
+    """The finding if neither the two values nor other numbers of the sentence give the change, but for a slip."""
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None

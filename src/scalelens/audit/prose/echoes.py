@@ -17,7 +17,7 @@ from scalelens.audit.forms.twice import cells_of_one_name
 from scalelens.audit.prose.bound import is_of_a_fraction
 from scalelens.audit.prose.likeness import Likeness, is_coded
 from scalelens.audit.prose.places import Place, middle_of, places_of
-from scalelens.audit.prose.repeated import MEAN, QUOTED
+from scalelens.audit.prose.repeated import MEAN, QUOTED, is_joined
 from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 
@@ -46,6 +46,8 @@ def find(document: Document) -> Iterator[Finding]:
         if min(likeness.printed[a.plain], likeness.printed[b.plain]) > 1:
             continue
         if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
+            continue
+        if _is_share_of_its_row(a) or _is_share_of_its_row(b):
             continue
         if _is_of_a_combination(document, a, b) or _tells_of_another_run(document, words, a, b):
             continue
@@ -126,9 +128,14 @@ def _is_of_a_combination(document: Document, a: Place, b: Place) -> bool:
     cell, said = (a, b) if a.table is not None else (b, a)
     if cell.table is None or said.index is None:
         return False
-    label = re.escape(cell.table.texts[cell.number.row or 0][0].strip(" *`"))
-    text = document.sentences[said.index].text.replace("`", "")
-    return re.search(rf"{label} ?[+&] ?\w|\w ?[+&] ?{label}", text, re.IGNORECASE) is not None if label else False
+    return is_joined(cell.table.texts[cell.number.row or 0][0], document.sentences[said.index], said.number)
+
+
+def _is_share_of_its_row(place: Place) -> bool:
+    """Whether a fraction in the row of a share gives it: "1933/2045 ... 94.5 %"."""
+    return place.table is not None and is_of_a_fraction(
+        place.number, " | ".join(place.table.texts[place.number.row or 0])
+    )
 
 
 def _is_of_a_mean(place: Place) -> bool:

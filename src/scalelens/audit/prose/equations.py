@@ -32,7 +32,7 @@ _ABOUT = re.compile(r"\s*(?:~|≈|about|approximately|approx\.?|around|roughly|c
 _BULLET = re.compile(r"^\s*(?:[-*+•>]|\d{1,2}[.)]|#+)\s+")
 _MARKUP = re.compile(
     r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\$(?=[^$=]*=[^$]*\$)|\\[,;]|https?://\S+|<[^<>]*>|"
-    r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
+    r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})(?![A-Za-z]+\))"  # (GAT), 128-dim; not (3-phi)
 )
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
@@ -57,7 +57,7 @@ _OF_ITEMS = re.compile(
     r"\b(?:floats?|ints?|halfs?|elements?|elems|values?|params?|parameters|weights?|entries|doubles?|bf16|fp16|fp32|int\d+)\b|"
     r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
 )
-_EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
+_EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}(?!\w|\s?[\^*(])")  # "1,780/month"
 _EXPLAINED = re.compile(
     r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?<!\d )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)"
     r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
@@ -84,6 +84,7 @@ _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE
 _NAMED = re.compile(r"^\S+$|\d\s+[A-Za-z_]\w*$")  # the value of a name alone, or with the next name
 _SHOWN = 60
 _CHANNELS = (3, 4)
+_MUCH = 100
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -174,6 +175,8 @@ def _of_sides(
         return None
     if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
         return None
+    if left.has_words and not right.operators and _is_of_a_model(left, right):
+        return None  # "4 layers × 4 heads × 200 dim = 1.99M params"
     if is_setting(line, begin, left) or may_be_upside_down(left, left_tokens, right):
         return None
     if _is_of_names(line, begin, sign, left):
@@ -239,6 +242,12 @@ def _is_ambiguous(side: Value) -> bool:
     if side.numbers[-1].text == "100" and operators.count("*") == 1 and operators.endswith("*"):
         return False  # per cent
     return "/" in operators and "*" in operators[operators.index("/") :]
+
+
+def _is_of_a_model(product: Value, size: Value) -> bool:
+    """Whether counts beside each other have a size in millions, which they do not multiply to."""
+    small = not any(token.suffix for token in product.numbers) and set(product.operators) == {"*"}
+    return small and size.numbers[0].suffix in ("M", "B") and size.low > _MUCH * product.high
 
 
 def _is_of_pixels(area: Value, result: Value) -> bool:

@@ -15,7 +15,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.repeated import finding_of, is_of_another
-from scalelens.audit.prose.restated import RANKS, is_given
+from scalelens.audit.prose.restated import RANKS, begun, is_given
 from scalelens.audit.tokens import with_characters
 
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -77,10 +77,11 @@ def find(document: Document) -> Iterator[Finding]:
         if _APART.search(sentence.marked):
             continue
         words = with_characters(sentence.text)
+        before = with_characters(begun(document, sentence))
         for number in sentence.numbers:
             if number.hedge == "bound" or number.low <= 0 or _significant(number) < _LEAST_DIGITS:
                 continue
-            found = [each for rows in tables for each in _meant(rows, sentence, number, words, times)]
+            found = [each for rows in tables for each in _meant(rows, sentence, number, (words, before), times)]
             if len(found) == 1 and not is_given(document, index, number) and not document.is_of_a_log(number):
                 cell, table, other = found[0]
                 yield finding_of(number, cell, table, f'the value of "{table.texts[other][0]}"')
@@ -101,10 +102,11 @@ def _plain(number: Number) -> str:
 
 
 def _meant(
-    rows: _Rows, sentence: Sentence, number: Number, words: frozenset[str], times: Counter[str]
+    rows: _Rows, sentence: Sentence, number: Number, said_of: tuple[frozenset[str], frozenset[str]], times: Counter[str]
 ) -> Iterator[tuple[Number, TextTable, int]]:
     """The cell that a number should be, its table and the row whose value stands there instead."""
     table = rows.table
+    words, before = said_of
     said = {_digits(each) for each in sentence.numbers if each is not number}
     row = _named(rows, words, said)
     if row is None or is_of_another(table, sentence, sentence.numbers.index(number)):
@@ -127,7 +129,7 @@ def _meant(
         if len(others) != 1 or not same:
             continue
         other = others[0]
-        if (rows.labels[other] - rows.labels[row]) & words or rows.numbers[other] & said:
+        if (rows.labels[other] - rows.labels[row]) & (words | before) or rows.numbers[other] & said:
             continue
         is_named = _is_of_column(rows, column, number, words)
         if same == _digits(cell) and not (is_named and _is_repeated(rows, row, column, number, words)):

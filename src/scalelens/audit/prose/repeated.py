@@ -236,7 +236,7 @@ def _cell_of(
                 return None
             if any(each.low <= cell.high and cell.low <= each.high for each in sentence.numbers):
                 continue
-            if is_of_all_rows(sentence, place, table, row, column):
+            if is_of_all_rows(sentence, place, table, row, column) or is_joined(table.texts[row][0], sentence, number):
                 continue
             if _may_be_one(number, cell) and (words_of := _slip(number, cell, named, is_named, of_another)):
                 found.append((cell, table, words_of))
@@ -247,6 +247,21 @@ def is_of_all_rows(sentence: Sentence, place: int, table: TextTable, row: int, c
     """Whether the words before a number say that it is a mean, as neither the row nor the column of a cell does."""
     before = sentence.text[sentence.positions[place - 1][1] if place else 0 : sentence.positions[place][0]]
     return bool(MEAN.search(before)) and not MEAN.search(f"{table.texts[row][0]} {table.headings[column]}")
+
+
+def is_joined(label: str, sentence: Sentence, number: Number) -> bool:
+    """Whether a sentence joins the label of a row to another name, and gives one number of the unit for both.
+
+    "endian + wide" is not "endian", and what "A and B" score is not the score of A.
+    """
+    own = re.escape(label.strip(" *`"))
+    text = sentence.text.replace("`", "")
+    if not own:
+        return False
+    if re.search(rf"{own} ?[+&] ?\w|\w ?[+&] ?{own}", text, re.IGNORECASE):
+        return True
+    alone = sum(each.unit == number.unit for each in sentence.numbers) == 1
+    return alone and re.search(rf"{own} and [A-Z]\w", text) is not None
 
 
 def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:

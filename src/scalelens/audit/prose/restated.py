@@ -26,6 +26,7 @@ RANKS = re.compile(
 )
 _ADDRESS = re.compile(r"(?:://\S*|\b(?:localhost|port)\W{0,2})$", re.IGNORECASE)
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_BEGINS = re.compile(r"\s*(?:[-*+]|\d+[.)])\s|\s*[|#]")
 _STOP = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by",
     "our", "avg", "average", "mean", "total", "score", "value", "result", "model", "base", "time", "all", "best",
@@ -71,9 +72,19 @@ def find(document: Document) -> Iterator[Finding]:
                 yield _finding(number, *source)
 
 
+def begun(document: Document, sentence: Sentence) -> str:
+    """What stands before a sentence in its paragraph or item: "1. **Top 10 % (hardest):**" says what it is about."""
+    first = sentence.line
+    while first > 1 and document.lines[first - 2].strip() and not _BEGINS.match(document.lines[first - 1]):
+        first -= 1
+    return " ".join(document.lines[first - 1 : sentence.line])
+
+
 def _before(document: Document, index: int) -> set[str]:
-    """Words of the sentence before."""
-    return set(_WORD.findall(document.sentences[index - 1].text.lower().replace("_", " "))) if index else set()
+    """Words of the sentence before, and of those before in the paragraph."""
+    before = document.sentences[index - 1].text if index else ""
+    text = f"{before} {begun(document, document.sentences[index])}"
+    return set(_WORD.findall(text.lower().replace("_", " ")))
 
 
 def _digits(text: str) -> str:

@@ -1,0 +1,52 @@
+"""More runs than a chart can name: every run is drawn, and what tells them apart stands for their names.
+
+The first of these that the runs allow: a number in their names that the values follow is the axis; runs whose names
+differ least share a bar; those of a folder or file share a line of marks.  Else all share one line.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from scalelens.charts import name_groups, number_sweep, run_bars, run_labels, run_strips, style, words
+from scalelens.charts.layout import Page
+from scalelens.charts.run_bars import Measure
+from scalelens.charts.style import Row
+
+
+class _Drawn(NamedTuple):
+    """A panel, its entries of the legend, and what its marks are, for the caption."""
+
+    panel: style.Panel
+    legend: list[style.Look]
+    note: str
+
+
+def drawn(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> _Drawn:
+    """The runs by a measure that all have, with at most `most` bars."""
+    return told_apart(runs, measure, page, most) or _as_one(runs, measure, page)
+
+
+def told_apart(runs: Sequence[Row], measure: Measure, page: Page, most: int) -> _Drawn | None:
+    """The same, where names, folders or files tell the runs apart; else None."""
+    if swept := number_sweep.of(runs, measure.column):
+        panel, legend = number_sweep.panel(swept, measure.title, page)
+        return _Drawn(panel, legend, number_sweep.NOTE)
+    if merged := name_groups.merged(runs, measure.column, most):
+        ordered = sorted(merged.rows, key=lambda run: (-run[measure.column], words.natural(run["name"])))
+        texts = [" · ".join([run["name"], *run_bars.amount(run, measure.column)]) for run in ordered]
+        return _Drawn(run_bars.panel(ordered, texts, measure, page), [], name_groups.sentence(merged.left_out))
+    groups = run_strips.grouped({run["run_id"]: run_labels.fact(run, "path") for run in runs})
+    return _in_strips(groups, runs, measure, page) if groups else None
+
+
+def _as_one(runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
+    """One line of marks, and the names of those at its ends."""
+    strip = _in_strips({"": [run["run_id"] for run in runs]}, runs, measure, page)
+    highest, lowest = (run_bars.name(end(runs, key=lambda run: run[measure.column])) for end in (max, min))
+    return strip._replace(note=f"The highest is {highest}, the lowest {lowest}.")
+
+
+def _in_strips(groups: Mapping[str, Sequence[str]], runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
+    values = {run["run_id"]: run[measure.column] for run in runs}
+    marks = {name: [values[run] for run in group] for name, group in groups.items()}
+    return _Drawn(run_strips.panel(marks, measure.title, page), [run_strips.RUN, run_strips.MEDIAN], "")

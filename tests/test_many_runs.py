@@ -1,0 +1,152 @@
+"""More runs than a chart can name: every run is drawn, and what tells them apart stands for their names."""
+
+import random
+import re
+
+import polars as pl
+import pytest
+
+from scalelens.charts import name_groups, number_sweep
+from scalelens.report import rendering as render
+from test_charts import draw, drawn_rows, rows_of, text_of
+
+CLOCKS = range(1000, 3000, 100)
+
+
+def energies(**runs: float) -> pl.DataFrame:
+    """Rows of `energy`, one for each name."""
+    one = rows_of("energy/windows").head(1)
+    return pl.concat([one] * len(runs)).with_columns(
+        run_id=pl.Series([f"{k:012x}" for k in range(len(runs))]),
+        name=pl.Series(list(runs)),
+        energy_j=pl.Series(list(runs.values()), dtype=pl.Float64),
+    )
+
+
+def clocks(**further: float) -> dict[str, float]:
+    """Three repeats at each of 20 clocks, each with its time: the energy is the least in the middle."""
+    rng = random.Random(36)
+    names = [(clock, repeat) for clock in CLOCKS for repeat in (1, 2, 3)]
+    return {
+        f"clk{clock}_r{repeat}_{210000 + 59 * k}": 4e3 * (1 + ((clock - 1900) / 2000) ** 2 + rng.gauss(0, 0.002))
+        for k, (clock, repeat) in enumerate(names)
+    } | further
+
+
+def spec(chart: object) -> dict:
+    return render.specification(chart, {})
+
+
+def test_a_number_in_the_names_that_the_values_follow_is_the_axis() -> None:
+    chart = draw("energy/windows", energies(**clocks()))
+    text = text_of(chart)
+    assert "clk, as the names of the runs have it" in text and "Not drawn" not in text
+    assert "Each point: 1 run; line: the median of those with the same number." in text
+    points = [row for row in drawn_rows(spec(chart)) if "number" in row]
+    assert len({row["run_id"] for row in points if "run_id" in row}) == 60
+    medians = [row for row in points if "run_id" not in row]
+    assert [row["number"] for row in medians] == list(CLOCKS)
+    assert min(medians, key=lambda row: row["value"])["number"] == 1900
+
+
+def test_a_model_in_the_names_makes_series() -> None:
+    rates = {
+        f"{model}_bs{2**k}_seed{seed}": 3.0 * factor * 1.3**k + seed
+        for model, factor in (("bert", 1000), ("gpt", 90)) for k in range(10) for seed in (1, 2, 3)
+    }  # fmt: skip
+    chart = draw("energy/windows", energies(**rates))
+    assert "bert" in text_of(chart) and "gpt" in text_of(chart)
+    assert {row["series"] for row in drawn_rows(spec(chart)) if "series" in row} == {"bert", "gpt"}
+    (scale,) = {axis["scale"]["type"] for axis in _encodings(spec(chart), "x") if axis.get("field") == "number"}
+    assert scale == "log"
+
+
+def _encodings(part: object, channel: str) -> list[dict]:
+    if isinstance(part, list):
+        return [found for each in part for found in _encodings(each, channel)]
+    if not isinstance(part, dict):
+        return []
+    own = [part["encoding"][channel]] if channel in part.get("encoding", {}) else []
+    return own + [found for key, each in part.items() if key != "data" for found in _encodings(each, channel)]
+
+
+def test_a_number_that_the_values_do_not_follow_is_no_axis() -> None:
+    values = list(clocks().values())
+    random.Random(5).shuffle(values)
+    runs = [{"run_id": name, "name": name, "e": e} for name, e in zip(clocks(), values, strict=True)]
+    assert number_sweep.of(runs, "e") is None
+
+
+def test_a_bare_number_is_no_axis() -> None:
+    """Such as a time, which no word explains, even where the values follow it."""
+    runs = [{"run_id": f"{k}", "name": f"job_{k}", "e": 1.0 + k} for k in range(60)]
+    assert number_sweep.of(runs, "e") is None
+    assert number_sweep.of([run | {"e": 1.0, "name": f"clk{run['run_id']}_a"} for run in runs], "e") is None
+
+
+def test_what_each_run_has_of_its_own_goes_first() -> None:
+    """Without a time of their own, names still tell runs apart: that time explains nothing."""
+    runs = [{"run_id": name, "name": name, "e": e} for name, e in clocks().items()]
+    merged = name_groups.merged(runs, "e", 20)
+    assert merged is not None and {row["name"] for row in merged.rows} == {f"clk{clock}" for clock in CLOCKS}
+
+
+def test_runs_that_nothing_tells_apart_share_a_line_with_names_at_its_ends() -> None:
+    names = {f"run of {'x' * (k + 1)}": 1e4 + k for k in range(60)}
+    assert name_groups.pieces([{"name": name} for name in names])
+    text = text_of(draw("energy/windows", energies(**names)))
+    assert "60 runs" in text and "lowest run of x." in text and "Not drawn" not in text
+
+
+def test_many_rates_without_devices_are_drawn() -> None:
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null()).head(1)
+    names = [f"bs{size}_{seed}" for size in range(8, 208, 10) for seed in (11, 22, 33)]
+    rates = [100.0 * int(re.findall(r"\d+", name)[0]) ** 0.5 for name in names]
+    many = pl.concat([rows] * 60).with_columns(
+        devices=pl.lit(None, pl.Int64), run_id=pl.Series([f"{k:012x}" for k in range(60)]), name=pl.Series(names),
+        device_tokens_per_s=pl.Series(rates),
+    )  # fmt: skip
+    text = text_of(draw("throughput/nodes", many))
+    assert "bs, as the names of the runs have it" in text and "tokens/s per GPU" in text
+
+
+@pytest.mark.parametrize("runs", [12, 13])
+def test_of_many_distributions_the_fastest_and_the_median_are_named(runs: int) -> None:
+    one = rows_of("batch_cdf/elbows").filter(pl.col("run_id") == pl.col("run_id").first())
+    rows = pl.concat([
+        one.with_columns(run_id=pl.lit(f"run{k:02}"), name=pl.lit(f"run {k:02}"), step_s=pl.col("step_s") * (1 + k / 50))
+        for k in range(runs)
+    ])  # fmt: skip
+    chart = draw("batch_cdf/elbows", rows)
+    text = text_of(chart)
+    assert ("best: run 00" in text and "median: run 06" in text and "11 other runs" in text) == (runs > 12)
+    pale = {row["run"] for row in drawn_rows(spec(chart)) if "run" in row}
+    assert len(pale) == (11 if runs > 12 else 0)
+    assert f"{runs} runs of" in text
+
+
+def test_of_many_distributions_of_unlike_work_the_steadiest_is_named() -> None:
+    one = rows_of("batch_cdf/elbows").filter(pl.col("run_id") == pl.col("run_id").first())
+    middle = pl.col("step_s").median()
+    rows = pl.concat([
+        one.with_columns(
+            run_id=pl.lit(f"run{k:02}"), name=pl.lit(f"run {k:02}"),
+            step_s=(middle + (pl.col("step_s") - middle) * (1 - k / 20)) * (1 + 20 * (k == 0)),
+        )
+        for k in range(13)
+    ])  # fmt: skip
+    text = text_of(draw("batch_cdf/elbows", rows))
+    assert "best: run 12" in text and "closest to its median" in text
+
+
+def test_of_many_series_the_fastest_and_the_median_are_named() -> None:
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null()).head(1)
+    several = [
+        rows.with_columns(
+            run_id=pl.lit(f"{k:06}{devices:06}"), model=pl.lit(f"model-{k:02}"), devices=pl.lit(devices),
+            device_tokens_per_s=pl.lit(1000.0 + k),
+        )
+        for k in range(13) for devices in (8, 16)
+    ]  # fmt: skip
+    text = text_of(draw("throughput/nodes", pl.concat(several)))
+    assert "best: model-12" in text and "median: model-06" in text and "11 other series" in text
