@@ -10,7 +10,8 @@ follows from the epochs, where the log says how many steps they are together (pa
 since the start is that of include_num_input_tokens_seen (since 4.50), of ms-swift (`train_speed` is steps over it, and has
 more digits than `elapsed_time`), else, without a bar, of the logger's stamps (`step_s_origin` = stamps): the difference of
 two is that of the steps between, with evaluations and checkpoints, and with stamps none where an evaluation is between.
-TRL prints the time of a step.  ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
+TRL prints the time of a step (`step_time`, in seconds), as scripts do under a name with its unit (`step_time_s`, `ms_per_step`).
+ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
 several trainings, each with a summary, whose time over its steps is a mean, with checkpoints;
 that of a resumed trainer, whose loss differs from those it logged, is left out,
@@ -43,9 +44,10 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import RunningMean, SinceStart, elapsed_of, mean_of_training
 from scalelens.parsing.stamps import line_time
-from scalelens.units import ratio
+from scalelens.tabular.column_names import read_name
+from scalelens.units import factors, ratio
 
-VERSION = 5
+VERSION = 6
 ANCHORS = (
     "'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****", '"global_step/max_steps": "', "* Running Evaluation *",
 )  # fmt: skip
@@ -73,12 +75,21 @@ _SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
 _OF_HABANA = "max_memory_allocated (GB)"
 _PEAKS = ("memory(GiB)", "memory/max_allocated (GiB)", _OF_HABANA)  # all in GiB
 _COLUMNS = ("loss", "learning_rate", "grad_norm")
+_SECONDS = factors("s", "ms", "us", "min", "h")
 _UNITS = {
     "samples_per_second": "samples/s",
     "steps_per_second": "steps/s",
     "tokens_per_second": "tokens/s",
     "throughput": "tokens/s",
 }
+
+
+def _name_of_time(values: dict[str, float]) -> str | None:
+    """The key of the time of a step: as TRL calls it, or one that says its unit.  A speed is a mean since the start."""
+    if "step_time" in values:
+        return "step_time"
+    timed = (key for key in values if "speed" not in key and read_name(key).role == "batch_time")
+    return next((key for key in timed if read_name(key).unit in _SECONDS), None)
 
 
 class Reader:
@@ -242,8 +253,9 @@ class Reader:
             elapsed = ts.replace(tzinfo=UTC).timestamp(), 0.001 if stamp and stamp[3] else 1.0
             rows.param("step_s_origin", "stamps", line.number, origin="inferred")
         timed = self.clock.times(self.at, *elapsed) if elapsed and self.at is not None else {}
-        if not timed and "step_time" in values:
-            timed = {"step_s": values.pop("step_time"), "value_kind": "interval_mean"}
+        if not timed and (name := _name_of_time(values)):
+            seconds = values.pop(name) * _SECONDS[read_name(name).unit or "s"]
+            timed = {"step_s": seconds, "value_kind": "interval_mean"}
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=self.at,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30, ts=ts,

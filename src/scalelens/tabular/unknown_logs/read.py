@@ -381,8 +381,8 @@ def _shown_by_times(
         of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    if told := times.of_stated_steps():
-        return {"span_time": told[:2], "averaged_steps": (told[2], None)}
+    if several := times.of_stated_steps():
+        return {"span_time": several[:2], "averaged_steps": (several[2], None)}
     if span := times.of_all_since():
         return {"span_time": span}
     if passed := grown_as_clock(times):
