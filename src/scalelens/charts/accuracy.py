@@ -144,7 +144,7 @@ def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, 
     is_lower_better = score != "accuracy"
     judged = rows.filter(pl.col("phase").ne_missing("train")) if _all_validated(rows) else rows
     best = pl.min("score") if is_lower_better else pl.max("score")
-    followed = judged.filter(pl.col("n_points") >= _COURSE)  # a point or two are no course that could be shown
+    followed = judged.filter(pl.col("n_points") >= _COURSE)  # one or two points show no course
     judged = followed if followed["run_id"].n_unique() >= _COURSE else judged
     chosen = highlights(names, dict(judged.group_by("run_id").agg(best).iter_rows()), is_lower_better, page)
     labels = pl.col("run_id").replace_strict(dict(chosen.labels))

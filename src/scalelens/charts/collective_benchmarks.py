@@ -56,7 +56,7 @@ def draw(
     known = rows.filter(pl.col("message_bytes") > 0, pl.col("busbw_bytes_per_s") > 0)
     if known.is_empty():
         raise UserError(
-            "there are no measurements of collectives, such as nccl-tests and all_reduce_bench.py print",
+            "there are no measurements of collectives, such as those from nccl-tests or all_reduce_bench.py",
             "see what was read: scalelens query collective_benchmarks",
         )
     known = known.with_columns(pl.col("busbw_bytes_per_s").truediv(1e9).alias(RATE))

@@ -1,4 +1,4 @@
-"""Two runs or series out of many: the best and the median are told apart, the others are pale and behind them."""
+"""The best and the median of many runs or series, with the others drawn pale behind them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -151,7 +151,7 @@ _ELAPSED_AFTER = re.compile(
 )
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 # `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
-# `acc=0.95,5.453 it/s` is `acc=0.95, 5.453 it/s`: what has a point before the comma is no thousand.
+# `acc=0.95,5.453 it/s` is `acc=0.95, 5.453 it/s`: after a decimal point, a comma does not group thousands.
 _COMMA_ALONE = re.compile(r"(\.\d{1,12}),(?=-?\d{1,12}\.\d|\d{1,4} ?[mh] ?\d)")
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
