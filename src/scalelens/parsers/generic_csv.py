@@ -20,6 +20,8 @@ time, an epoch's time is that since the row before, with what lies between, vali
 back as often as the count of steps, is since the epoch began.  A step that restarts in each epoch is counted on, by the
 number of batches seen.
 
+A table of one value in each row, with its name beside it (name, value), is read as one with a column for each name.
+
 Steps without any time have that between the time stamps of their rows (`interval_mean`; params: `step_s_origin` =
 derived), where these are at least ten times finer and do not come in bursts; not next to a row of a validation.  Where
 no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
@@ -44,8 +46,9 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
+from scalelens.tabular.long_rows import long_records, long_table_in
 
-VERSION = 9
+VERSION = 10
 LAST = True  # any other format comes first
 
 
@@ -54,4 +57,6 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
+    if (table := long_table_in(source)) and (records := long_records(source, table)):
+        return tabular.read(source, rows, lambda _: iter(records))
     return tabular.read(source, rows, cells.csv_records)
