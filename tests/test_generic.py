@@ -282,8 +282,14 @@ def test_means_of_steps_are_of_runs_once_a_map_says_their_unit(tmp_path: Path) -
     statement = "SELECT value_kind, step_s FROM steps ORDER BY run_id, step_s"
     told = "batch_time=iter_time_mean:s"
     assert sorted(asked(several, tmp_path, statement, told)) == [("run_mean", 3.8), ("run_mean", 4.1)]
-    assert asked(several, tmp_path, "SELECT count(*) FROM runs", told) == [(3,)]
+    outcomes = asked(several, tmp_path, "SELECT outcome, count(*) FROM runs GROUP BY 1", told)
+    assert sorted(outcomes) == [("completed", 2), ("oom", 1)]
     assert asked(one, tmp_path, statement, told) == [("run_mean", 3.7)]
+
+
+def test_words_that_are_no_outcomes_are_none(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "gpus,step_ms,status", "1,250,ok", "2,130,warm")
+    assert asked(path, tmp_path, "SELECT DISTINCT outcome FROM runs") == [("unknown",)]
 
 
 def test_an_energy_without_a_unit_is_read_with_a_map_that_says_it(tmp_path: Path) -> None:

@@ -45,6 +45,17 @@ _OF_A_MEAN = {"batch_time", "epoch_time"}
 _WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
 _LISTS = ("[", "{")  # begin a text that is a list of values
 _PATH = re.compile(r"(?:[^/\s]*/){2,}([^/\s]+?)(?:\.[A-Za-z]{2,5})?")
+# What a column of such a name says of how each run ended.
+_ENDS = re.compile(r"(?:run_?)?(?:status|outcome|state|result)", re.IGNORECASE)
+_OUTCOMES = {
+    **dict.fromkeys(
+        ("ok", "success", "successful", "succeeded", "completed", "complete", "done", "finished"), "completed"
+    ),
+    **dict.fromkeys(("oom", "out of memory", "out_of_memory"), "oom"),
+    **dict.fromkeys(("fail", "failed", "failure", "error", "crash", "crashed"), "error"),
+    **dict.fromkeys(("timeout", "timed out", "timed_out"), "time_limit"),
+    **dict.fromkeys(("cancelled", "canceled"), "cancelled"),
+}
 _MOST_RUNS = 1000
 _MOST_REPEATS = 10  # of one run
 
@@ -160,6 +171,7 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
 
     Texts without a role that differ from row to row are one more setting: rows that differ in them are not repeats.
     A text that is another one in each row is the run's name; beside sizes that differ in each row it is only that.
+    A status is how the run ended.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -168,7 +180,8 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
     name = None if "run" in table.columns else _name_of_rows(records, readings)
     sizes = [str(table.cell(record, role)) for record in records for role in _SIZES[:1] if role in table.columns]
     labels = [reading.column for reading in readings if _labels_rows(survey.columns[reading.column], reading)]
-    labels = [label for label in labels if label != name or len({*sizes}) < len(records)]
+    ending = _outcome_in(records, readings)
+    labels = [label for label in labels if label != ending and (label != name or len({*sizes}) < len(records))]
     for record in records:
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -177,6 +190,8 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
             rows.new_part()
         is_first = False
         _write_facts(rows, record, table, readings)
+        if ending and (outcome := _outcome_of(record.cells.get(ending))):
+            rows.param("outcome", outcome, record.line)
         if name:
             path = _PATH.fullmatch(str(record.cells[name]))
             rows.param("run", path[1] if path else str(record.cells[name]), record.line)
@@ -184,6 +199,20 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
         if label := " · ".join(str(text) for text in texts if _is_word(text)):
             rows.param("row_label", label, record.line)
         _write_measured(rows, record, table, scope)
+
+
+def _outcome_in(records: Sequence[TableRecord], readings: Sequence[ColumnReading]) -> str | None:
+    """The column that says how each run ended, in words that are all known."""
+    for reading in readings:
+        if reading.is_text and _ENDS.fullmatch(reading.column.strip()):
+            said = [record.cells.get(reading.column) for record in records if not record.damage]
+            if any(map(_outcome_of, said)) and all(is_blank(text) or _outcome_of(text) for text in said):
+                return reading.column
+    return None
+
+
+def _outcome_of(text: Any) -> str | None:
+    return _OUTCOMES.get(str(text).strip().lower())
 
 
 def _is_word(text: Any) -> bool:
