@@ -139,7 +139,7 @@ class Likeness:
             min(log2(max(times[1], 1)), 3.0),
             log2(1 + pairs),
             float(bool(a.number.hedge or b.number.hedge)),
-            float(is_coded(a, b)) + float(is_coded(b, a)),
+            float(_is_coded(a, b)) + float(_is_coded(b, a)),
             sqrt(abs(len(a.others) - len(b.others))),
             min(4.0, float(_unshared(a, b))),
             min(4.0, log2(1 + _common(a, b))),
@@ -173,7 +173,7 @@ class Likeness:
             float(len(tables) == 1),
             float(len(tables) > 1),
             float(_has_another(a, b) and _has_another(b, a)),
-            float(is_coded(a, b) and is_coded(b, a)),
+            float(_is_coded(a, b) and _is_coded(b, a)),
             float("." not in a.number.text + b.number.text),
             float(min(a.significant, b.significant) >= _LONG),
             sum(known(x.near & (y.near | y.wide)) / (known(x.near) + 1.0) for x, y in tables),
@@ -255,7 +255,7 @@ def _tells_of_another(a: Place, b: Place) -> bool:
     return len(said.peers) - inside > inside
 
 
-def is_coded(a: Place, b: Place) -> bool:
+def _is_coded(a: Place, b: Place) -> bool:
     """Whether one has a name near it that the other one has not, such as "fp16" or "a100"."""
     return any(_CODED.match(word) for word in a.near - b.wide)
 
