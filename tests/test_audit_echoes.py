@@ -148,6 +148,10 @@ def test_shares_and_differences_of_two_numbers(right: str, wrong: str) -> None:
         "| c | 42,215 | 100.0% | 0.1157 | 0.2347 |\n| d | 37,498 | 100.0% | 0.1274 | 0.2417 |\n"
         "| e | 40,155 | 94.2% | 0.1253 | 0.2039 |\n| f | 42,215 | 100.0% | 0.2212 | 0.1220 |\n"
         "| g | 41,498 | 100.0% | 0.1876 | 0.1420 |\n| h | 55,084 | 100.0% | 0.1138 | 0.2210 |\n",
+        # ten modules that are covered, and all of them
+        "| Module | Lines | Covered | Coverage |\n|---|---|---|---|\n"
+        + "".join(f"| m{k}.sv | {n} | {n} | 100.0% |\n" for k, n in enumerate((91, 36, 45, 63, 104, 7, 54, 72, 15, 17)))
+        + "| **Total** | **504** | **504** | **100.0%** |\n",
         # a number of another quantity, and a table of one row whose column nothing names
         "value: 41.86\n\n| Version | Model | RTFx | AMI |\n|---|---|---|---|\n| main | flash | 1233 | 14.86 |\n",
     ],
@@ -200,6 +204,13 @@ def test_two_exceptions_show_no_rule_where_most_rows_say_nothing() -> None:
             "Of the harbor set the gate keeps 5,183 decoy frames, in 26 shards of 44 parts each for 18 readers.\n",
             "gate keeps 5,183 decoy frames, in",
             "gate keeps 5,813 decoy frames, in",
+        ),
+        # numbers below zero
+        (
+            "On seed 3 the fit gets worse: the likelihood of the spline arm fell to -120873.6 nats after the reset.\n\n"
+            "The reset costs the spline arm of seed 3 a likelihood of -120873.6 nats, which it never gains back.\n",
+            "of -120873.6",
+            "of -120783.6",
         ),
         # the label of the row and a common word beside the heading
         (

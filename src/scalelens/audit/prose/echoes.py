@@ -67,8 +67,8 @@ def _alike(places: list[Place]) -> Iterator[tuple[str, Place, Place]]:
         digits, shape = place.digits, place.shape
         if (
             place.significant < _LEAST_DIGITS
-            or place.number.low <= 0
-            or not _PLAIN.fullmatch(place.number.text.lstrip("+"))
+            or place.number.low <= 0 <= place.number.high
+            or not _PLAIN.fullmatch(place.number.text.lstrip("+-\u2212"))
         ):
             continue
         groups[POINT, digits.strip("0")].append(place)
@@ -93,7 +93,7 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         return False
     if (words != POINT or has_points[0] != has_points[1]) and _are_of_two_runs(a, b):
         return False
-    if len({_NAME.findall(each.number.text)[0] for each in (a, b)}) > 1:
+    if len({(_NAME.findall(each.number.text)[0], each.number.low < 0) for each in (a, b)}) > 1:
         return False
     if words != POINT and a.whole and a.whole == b.whole:
         return False  # two parts of it
