@@ -5,6 +5,8 @@ next to signs of training (`Epoch 3 训练损失: 2.1`).  What has no English wo
 no blanks between words, longer ones come first.
 """
 
+import ahocorasick_rs
+
 from scalelens.parsing import lazy_re as re
 
 _WORDS = {
@@ -57,7 +59,10 @@ _TIMES = tuple(
 )
 _COUNTING_IN_ENGLISH = ("poch", "POCH", "tep", "STEP", "ter", "atch")  # next to signs: `Epoch 3 训练损失: 2.1`
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
-_IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione")
+_IN_ASCII = ahocorasick_rs.AhoCorasick(
+    ["poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione"],
+    implementation=ahocorasick_rs.Implementation.DFA,
+)
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 
@@ -67,7 +72,7 @@ def in_english(text: str, below_a_count: bool = False) -> str:
     `below_a_count`: it stands below a line that counts, and is put into English as well if it states a time.
     """
     if text.isascii():
-        if not any(part in text for part in _IN_ASCII):
+        if not _IN_ASCII.find_matches_as_indexes(text):
             return text
     elif not _LETTER.search(text):
         return text
