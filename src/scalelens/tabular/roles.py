@@ -116,11 +116,27 @@ def assign(
                 else ColumnReading(name, None, words_of(name)[1])
             )
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
+    readings = _without_twins(readings, columns, by_column)
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
     if guess:
         readings = _with_loss(_of_the_last_steps(readings, columns))
     return _without_idle(readings)
+
+
+def _without_twins(
+    readings: list[ColumnReading], columns: Mapping[str, ColumnValues], mapped: Collection[str]
+) -> list[ColumnReading]:
+    """The readings; of two columns that say the same, as times since the start and since the only epoch began, one."""
+    said: set[tuple[object, ...]] = set()
+    kept = []
+    for reading in readings:
+        values = columns[reading.column]
+        same = (reading.role, reading.unit, values.first, values.last, values.numbers, values.falls, values.leaps)
+        twin = reading.role in _TIMES and not values.constant and reading.column not in mapped and same in said
+        kept.append(reading._replace(role=None) if twin else reading)
+        said.add(same)
+    return kept
 
 
 def _of_the_last_steps(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
