@@ -43,6 +43,15 @@ def _found(text: str) -> list[str]:
     return [finding.sentence for finding in inconsistencies(document_of(text, "x.md", ".md"))]
 
 
+def test_a_difference_holds_where_a_value_is_zero() -> None:
+    text = (
+        "| Metric | Old | New | Delta |\n|---|---|---|---|\n| R2P | 0 | 32 | +32 |\n| FSEL | 518 | 271 | -247 |\n"
+        "| ISETP | 549 | 23 | -526 |\n| SHF | 117 | 74 | -43 |\n| LOP3 | 97 | 58 | -39 |\n"
+    )
+    assert _found(text) == []
+    assert len(_found(text.replace("| 518 |", "| 815 |"))) == 1
+
+
 def test_what_two_places_give_alike_is_not_accused() -> None:
     assert _found(TEXT) == []
 
