@@ -98,7 +98,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     has_settings, is_taken = bool(rows.taken), bool(rows.taken.keys() - formats.of_settings)
     if source.unwrap is None and (label := label_of_all(text)):  # what is not read line by line takes none off
         source.unwrap, rows.rank, rows.place = label.taken_off, label.rank, label.location or rows.place
-        text = source.text_head()
+        text = text if is_taken else source.text_head()
     status, note = ("unknown", None) if is_taken else _read_by_last_formats(formats.owning, text, source, rows)
     if status != "unknown":
         if has_settings:

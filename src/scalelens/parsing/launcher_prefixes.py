@@ -100,13 +100,21 @@ class _Label(NamedTuple):
 
 def label_of_all(head: bytes) -> _Label | None:
     """The label that all lines of a text have, by its first lines; None where they differ or have none."""
-    lines = [line for line in head.splitlines()[:_LOOKED_AT] if line.strip()]
-    first = lines[0].decode("utf-8", "replace") if lines else ""
+    first = _first_line(head).decode("utf-8", "replace")
     text, rank, location = without_prefix(first)
-    label = _Label(first.removesuffix(text).encode(), rank, location)
-    if (rank, location) == (None, None) or len(lines) < _LEAST_LABELED:
+    if (rank, location) == (None, None):  # most texts
         return None
-    return label if all(line.startswith(label.text.rstrip()) for line in lines) else None
+    label = _Label(first.removesuffix(text).encode(), rank, location)
+    lines = [line for line in head.splitlines()[:_LOOKED_AT] if line.strip()]
+    labeled = all(line.startswith(label.text.rstrip()) for line in lines)
+    return label if labeled and len(lines) >= _LEAST_LABELED else None
+
+
+def _first_line(text: bytes) -> bytes:
+    """The first line that is not blank."""
+    start = len(text) - len(text.lstrip())
+    begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
+    return text[begin:].partition(b"\n")[0].partition(b"\r")[0]
 
 
 def pieces(raw: bytes) -> list[bytes]:

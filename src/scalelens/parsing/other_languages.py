@@ -5,6 +5,8 @@ next to signs of training (`Epoch 3 训练损失: 2.1`).  What has no English wo
 no blanks between words, longer ones come first.
 """
 
+import ahocorasick_rs
+
 from scalelens.parsing import lazy_re as re
 
 _WORDS = {
@@ -21,6 +23,7 @@ _WORDS = {
     " validation ": "验证 検証 검증",
     " test ": "测试 テスト 테스트",
     " mean ": "Mittel moyenne media média 平均",
+    " done ": "完成",
     " epoch ": "Epochen Epoche époque epoque época epoca 轮次 轮数 轮 周期 エポック 에포크 эпоха",
     " iteration ": "itération iteración iteração iterazione 迭代次数 迭代 反復 반복 итерация",
     " step ": "Schritt étape paso passo 步数 步 ステップ 스텝 단계 шаг",
@@ -56,7 +59,10 @@ _TIMES = tuple(
 )
 _COUNTING_IN_ENGLISH = ("poch", "POCH", "tep", "STEP", "ter", "atch")  # next to signs: `Epoch 3 训练损失: 2.1`
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
-_IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione")
+_IN_ASCII = ahocorasick_rs.AhoCorasick(
+    ["poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione"],
+    implementation=ahocorasick_rs.Implementation.DFA,
+)
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 
@@ -66,7 +72,7 @@ def in_english(text: str, below_a_count: bool = False) -> str:
     `below_a_count`: it stands below a line that counts, and is put into English as well if it states a time.
     """
     if text.isascii():
-        if not any(part in text for part in _IN_ASCII):
+        if not _IN_ASCII.find_matches_as_indexes(text):
             return text
     elif not _LETTER.search(text):
         return text
