@@ -8,6 +8,7 @@ import duckdb
 
 from scalelens.question import session
 from scalelens.question.question import EVERYTHING, Question
+from scalelens.report import other_figures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,3 +35,9 @@ def ask(
 def ask_sql(home: Path, statement: str) -> "pl.DataFrame":
     """Rows of SQL, as a user asks it."""
     return session.ask(home, Question(sql=statement)).frame
+
+
+def shown_by(home: Path, refused: str, runs: str = "") -> list[str]:
+    """Commands that show what a warehouse has, other than a refused chart."""
+    with session.Session(home, about=other_figures.about(refused, runs)) as opened:
+        return other_figures.shown_by(opened, refused, runs)

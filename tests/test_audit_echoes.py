@@ -148,6 +148,10 @@ def test_shares_and_differences_of_two_numbers(right: str, wrong: str) -> None:
         "| c | 42,215 | 100.0% | 0.1157 | 0.2347 |\n| d | 37,498 | 100.0% | 0.1274 | 0.2417 |\n"
         "| e | 40,155 | 94.2% | 0.1253 | 0.2039 |\n| f | 42,215 | 100.0% | 0.2212 | 0.1220 |\n"
         "| g | 41,498 | 100.0% | 0.1876 | 0.1420 |\n| h | 55,084 | 100.0% | 0.1138 | 0.2210 |\n",
+        # ten modules that are covered, and all of them
+        "| Module | Lines | Covered | Coverage |\n|---|---|---|---|\n"
+        + "".join(f"| m{k}.sv | {n} | {n} | 100.0% |\n" for k, n in enumerate((91, 36, 45, 63, 104, 7, 54, 72, 15, 17)))
+        + "| **Total** | **504** | **504** | **100.0%** |\n",
         # a number of another quantity, and a table of one row whose column nothing names
         "value: 41.86\n\n| Version | Model | RTFx | AMI |\n|---|---|---|---|\n| main | flash | 1233 | 14.86 |\n",
     ],
@@ -160,4 +164,100 @@ def test_two_exceptions_show_no_rule_where_most_rows_say_nothing() -> None:
     rows = [(1, 99.1), (1, 99.1), (2, 99.1), (6, 96.4), (2, 98.2), (10, 91.1), (3, 97.3), *[(0, 100.0)] * 9]
     lines = [f"| m{k} | 112 | {share} | {errors} |" for k, (errors, share) in enumerate(rows)]
     text = "\n".join(["| Model | Tests | Well Formed % | Errors |", "|---|---|---|---|", *lines]) + "\n"
+    assert _found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        # both places have a name with digits of their own
+        (
+            "- The 12.41M bridge of three layers is the best one at an acceptance of 8.2763%; the 31.70M one fell to 7.9141%.\n"
+            "- The bounded comparison improved the acceptance of the bridge from 6.4912% to 8.2763% at fp16, and no more.\n",
+            "to 8.2763%",
+            "to 0.82763%",
+        ),
+        # the text of a link
+        (
+            "The best result that others report seems to be [14.72% from Kestrel](https://example.org/report).\n\n"
+            "# References\n\n- [14.72% Kestrel, on 570 instances](https://example.org/report)\n",
+            "- [14.72%",
+            "- [1.472%",
+        ),
+        # millions
+        (
+            "The corpus has 83 filings of 21 companies, 71.26M characters and 9,413 tables.\n\n"
+            "And the corpus was only 412 characters short of 71.26M, but that was luck.\n",
+            "of 71.26M",
+            "of 7.126M",
+        ),
+        # a usual size, and a number that is none
+        (
+            "The router keeps 4096 candidate spans of the archive for the second stage.\n\n"
+            "In the second stage, the 4096 candidate spans of the archive are ranked by the router.\n",
+            "the 4096 candidate",
+            "the 4906 candidate",
+        ),
+        # further numbers that the other sentence has not
+        (
+            "The gate keeps 5,183 decoy frames of the harbor set; 17 sweeps over 39 anchors took 12 days.\n\n"
+            "Of the harbor set the gate keeps 5,183 decoy frames, in 26 shards of 44 parts each for 18 readers.\n",
+            "gate keeps 5,183 decoy frames, in",
+            "gate keeps 5,813 decoy frames, in",
+        ),
+        # numbers below zero
+        (
+            "On seed 3 the fit gets worse: the likelihood of the spline arm fell to -120873.6 nats after the reset.\n\n"
+            "The reset costs the spline arm of seed 3 a likelihood of -120873.6 nats, which it never gains back.\n",
+            "of -120873.6",
+            "of -120783.6",
+        ),
+        # the label of the row and a common word beside the heading
+        (
+            "| Model | Tool F1 | Refusal |\n|---|---|---|\n| kestrel/heron-27b | 0.762 | 0.455 |\n"
+            "| kestrel/swift-35b | 0.206 | 0.847 |\n| plover/tern-31b | 0.634 | 0.584 |\n\n"
+            "`kestrel/swift-35b` has the highest refusal rate (0.847) but the lowest Tool F1.\n",
+            "| 0.847",
+            "| 0.487",
+        ),
+        # a cell that repeats the one of another row, where other numbers give what the sentence says
+        (
+            "| Model | Status | Final PR-AUC |\n|---|---|---|\n| Heron control | kept | 0.418326 |\n"
+            "| Kestrel | kept | 0.962714 |\n| Plover | dropped | -- |\n\n"
+            "The Heron control achieved a final PR-AUC of 0.418326. Kestrel exceeded it by +0.544388 points.\n",
+            "kept | 0.418326",
+            "kept | 0.962714",
+        ),
+    ],
+)
+def test_names_sizes_and_links_hide_no_slip(text: str, right: str, wrong: str) -> None:
+    assert text.count(right) == 1
+    assert _found(text) == []
+    assert len(_found(text.replace(right, wrong))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        ("Now 216 of 586 were kept, and the runner ranks 36.9% of the queries.\n", "36.9", "39.6"),
+        ("**43 of 214 were rejected — a 20.1% rejection rate**, and 0 verdicts were not read.\n", "20.1", "40.1"),
+        ("Kestrel resolved 109 out of 570 issues that were benchmarked last week, or 19.1%.\n", "19.1", "10.1"),
+        ("Last 14 days: **95.9% heron** (98.8M of 103M output). 15–45 days: more.\n", "95.9", "99.5"),
+    ],
+)
+def test_the_only_share_of_a_sentence_is_that_of_its_only_part(text: str, right: str, wrong: str) -> None:
+    assert _found(text) == []
+    assert len(_found(text.replace(right, wrong))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It holds 5.8 of 8 GB, so the card is not 86%-full of weights.\n",
+        "Relative to 8 GPUs, 32 GPUs have a speedup of 3.1, an efficiency of 78%.\n",
+        "The first 40 of 160 layers are frozen, and the loss is 31.5% lower.\n",
+        "In 12 of 48 runs, 7 of 20 seeds failed, and 21.5% of the time was lost.\n",
+    ],
+)
+def test_a_share_of_something_else_is_none_of_this_part(text: str) -> None:
     assert _found(text) == []

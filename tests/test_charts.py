@@ -732,9 +732,8 @@ def test_nothing_to_draw(case):
 
 
 def test_too_many_lines():
-    rows = pl.concat([rows_of("batch_cdf/one_record").with_columns(run_id=pl.lit(f"run{n}")) for n in range(13)])
-    with pytest.raises(UserError, match="13 lines"):  # in panels, which may each have a fastest one
-        draw("batch_cdf/one_record", rows, page=page_of({"facet": "label"}))
+    with pytest.raises(UserError, match="13 lines are more than one chart can show"):
+        style.looks(map(str, range(13)))
 
 
 def test_growing_model_without_tflops():

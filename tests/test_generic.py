@@ -274,6 +274,43 @@ def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
     assert found == [(4, 2, pytest.approx(0.104)), (8, 2, pytest.approx(0.108))]
 
 
+def test_means_of_steps_are_of_runs_once_a_map_says_their_unit(tmp_path: Path) -> None:
+    """A row, or each of several that a text names, is a run: never a step of one."""
+    header = "config,schedule,global_batch_size,iter_time_mean,status"
+    several = table(tmp_path / "a.csv", header, "a,1f1b,128,3.8,ok", "a,zb,128,4.1,ok", "a,dual,128,,oom")
+    one = table(tmp_path / "b.csv", header, "a,1f1b,128,3.7,ok")
+    statement = "SELECT value_kind, step_s FROM steps ORDER BY run_id, step_s"
+    told = "batch_time=iter_time_mean:s"
+    assert sorted(asked(several, tmp_path, statement, told)) == [("run_mean", 3.8), ("run_mean", 4.1)]
+    outcomes = asked(several, tmp_path, "SELECT outcome, count(*) FROM runs GROUP BY 1", told)
+    assert sorted(outcomes) == [("completed", 2), ("oom", 1)]
+    assert asked(one, tmp_path, statement, told) == [("run_mean", 3.7)]
+
+
+def test_words_that_are_no_outcomes_are_none(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "gpus,step_ms,status", "1,250,ok", "2,130,warm")
+    assert asked(path, tmp_path, "SELECT DISTINCT outcome FROM runs") == [("unknown",)]
+
+
+def test_an_energy_without_a_unit_is_read_with_a_map_that_says_it(tmp_path: Path) -> None:
+    rows = [f"{gpu},{run},{name},{value}" for gpu in ("H100", "A100") for run in (1, 2)
+            for name, value in (("Energy", run / 2), ("Time", f"00:0{run}:00"))]  # fmt: skip
+    path = table(tmp_path / "a.csv", "gpu,run,metric,value", *rows)
+    ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
+    assert "--map energy=Energy:UNIT" in note
+    found = asked(
+        path, tmp_path, "SELECT name, energy_j, span_s FROM energy JOIN runs USING (run_id)", "energy=Energy:kWh"
+    )
+    assert sorted(found) == [(f"{gpu} · {run}", run * 1.8e6, 60.0 * run) for gpu in ("A100", "H100") for run in (1, 2)]
+
+
+@pytest.mark.parametrize("keys", ["time_s", "step", "gpu"])
+def test_energies_in_a_long_table_of_a_series_or_of_devices_are_no_runs(keys: str, tmp_path: Path) -> None:
+    rows = [f"{k},{name},{value}" for k in range(8) for name, value in (("energy_j", 5.0 + k % 3), ("time_s ", 2.0))]
+    path = table(tmp_path / "a.csv", f"{keys},metric,value", *rows)
+    assert asked(path, tmp_path, "SELECT count(*) FROM energy") == [(0,)]
+
+
 # Who comes first, and what is left alone
 
 
@@ -284,7 +321,12 @@ def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
         ("timestamp,gpu,temperature.gpu\n2025-09-08T17:26:50+08:00,0,74.01\n", "without a step, an epoch"),
         ("epoch,power\n1795238790,74.01\n1795238791,75.01\n", "without a step, an epoch"),
         ("step,what\n1,mix\n2,stir\n", "with steps and no other numbers"),
-        ("step,metric,value\n1,loss,2.5\n1,lr,0.1\n", "one value in each row, which metric names"),
+        ("step,metric,value\n1,loss,2.5\n1,loss,2.4\n1,lr,0.1\n", "one value in each row, which metric names"),
+        (
+            "config,iter_time_mean\na,0.25\nb,0.5\n",
+            "if iter_time_mean is one, use --map batch_time=iter_time_mean:UNIT",
+        ),
+        ("config,iter_no_of_all,x\na,1,0.25\nb,2,0.5\n", "use --map step=iter_no_of_all"),
         ("rank,model,step_ms\n0,a,250\n1,b,251\n", "model differs from row to row"),
         ("gpus,step_ms\n" + 11 * "4,250\n" + "8,251\n", "gpus differs from row to row"),  # steps, or repeats?
         ('{"a": 1.5}\n{"a": 2.5}\n', "without a step, an epoch"),

@@ -47,3 +47,23 @@ def test_alike_names_show_what_is_their_own() -> None:
     ]
     small, large = short_names(TILES, [150, 150])
     assert "MT64x128x32" in small and "MT128x128x32" in large
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("_ZN2ck16tensor_operation6device11gemm_xdlopsINS_4tileEfEEvPKf", "gemm_xdlops<…>"),
+        ("_ZN2at6native12_GLOBAL__N_14copyEPf", "copy"),
+        ("_Z9my_kernelPf", "my_kernel"),
+        ("_ZTV9my_kernel", "_ZTV9my_kernel"),
+        ("_ZN", "_ZN"),
+    ],
+)
+def test_names_as_the_linker_has_them(name: str, shown: str) -> None:
+    assert short_names([name], [400.0]) == [shown]
+
+
+def test_alike_names_of_the_linker_are_told_apart() -> None:
+    names = [f"_ZN2ck6device4gemmINS_4tileILi{n}EEEEvPf" for n in (16, 32)]
+    shown = short_names(names, [120.0, 120.0])
+    assert len({*shown}) == 2 and all(text.startswith("gemm") for text in shown)

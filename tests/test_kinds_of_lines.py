@@ -200,7 +200,7 @@ def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
         ("[08:00:00] 第 12/100 步 损失 2.31 每步耗时 0.45秒", "[08:00:00] step 12/100 loss 2.31 step time 0.45 s"),
         (
             "第3轮训练完成，训练损失：0.52，总耗时：45.2秒",
-            "epoch 3 training 完成, train loss: 0.52, total time: 45.2 s",
+            "epoch 3 training done, train loss: 0.52, total time: 45.2 s",
         ),
         ("Epoch 3/20, 训练损失：0.52，用时：45.2秒", "Epoch 3/20, train loss: 0.52, time: 45.2 s"),
         ("用时：45.2秒", "用时：45.2秒"),

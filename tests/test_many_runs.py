@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from scalelens.charts import name_groups, number_sweep
+from scalelens.charts.layout import page_of
 from scalelens.report import rendering as render
-from test_charts import draw, drawn_rows, rows_of, text_of
+from test_charts import CASES, draw, drawn_rows, rows_of, text_of
 
 CLOCKS = range(1000, 3000, 100)
 
@@ -150,3 +151,97 @@ def test_of_many_series_the_fastest_and_the_median_are_named() -> None:
     ]  # fmt: skip
     text = text_of(draw("throughput/nodes", pl.concat(several)))
     assert "best: model-12" in text and "median: model-06" in text and "11 other series" in text
+
+
+def copies(case: str, count: int, *columns: str, step: float = 0.0, field: str = "") -> pl.DataFrame:
+    """The rows of a case as often as `count`, with other texts in some columns, and each time a larger value in one."""
+    rows = rows_of(case)
+    return pl.concat(
+        rows.with_columns(
+            *(pl.lit(f"{column} {k:02}").alias(column) for column in columns),
+            *([pl.col(field) * (1 + step * k)] if field else []),
+            run_id=pl.concat_str(pl.lit(f"{k:02}"), pl.col("run_id")),
+        )
+        for k in range(count)
+    )
+
+
+def test_of_many_runs_under_power_limits_the_one_that_saves_most_is_named() -> None:
+    rows = copies("energy_by_limit/one_run", 13, "name", step=0.02, field="saved")
+    chart = draw("energy_by_limit/one_run", rows)
+    text = text_of(chart)
+    assert "best: name 12" in text and "median: name 06" in text and "11 other runs" in text
+    assert "saves the largest share of its energy" in text
+    drawn = [row for row in drawn_rows(spec(chart)) if ("limit_w" in row and "energy_j" in row) or "energy_kj" in row]
+    assert len({row["run_id"] for row in drawn}) == 13
+    assert "best:" not in text_of(draw("energy_by_limit/one_run", rows.filter(pl.col("name") != "name 00")))
+
+
+def test_of_many_series_the_one_with_the_most_tflops_is_named() -> None:
+    case = next(case for case in CASES if case.startswith("mfu/"))
+    rows = copies(case, 13, "model", step=0.01, field="model_tflops").with_columns(precision=pl.lit("bf16"))
+    text = text_of(draw(case, rows))
+    assert "best: model 12" in text and "series of the most TFLOP/s" in text
+
+
+def test_of_many_series_the_most_efficient_at_their_common_size_is_named() -> None:
+    """A series of a smaller size that kept more is not the best: its size says something else."""
+    one = rows_of("scaling/weak_and_strong").filter(pl.col("scaling") == "strong")
+    one = one.filter(pl.col("series") == pl.col("series").first())
+    largest = one["devices"].max()
+    rows = pl.concat(
+        one.with_columns(
+            series=pl.lit(f"model {k:02} · strong (global batch 8)"),
+            run_id=pl.concat_str(pl.lit(f"{k:02}"), pl.col("run_id")),
+            efficiency=pl.when(pl.col("devices") == largest).then(0.2 + k / 40).otherwise("efficiency"),
+        ).filter((pl.col("devices") < largest) | (k < 13))
+        for k in range(14)
+    )
+    chart = draw("scaling/weak_and_strong", rows)
+    text = text_of(chart)
+    assert "best: model 12" in text and "median: model 06" in text and "12 other series" in text
+    assert f"with the highest efficiency on {largest}" in text
+    lines = {row["series"] for row in drawn_rows(spec(chart)) if "efficiency" in row}
+    assert len(lines) == 14, "all are drawn"
+
+
+def test_many_series_without_a_model_are_drawn() -> None:
+    one = rows_of("scaling/no_model")
+    one = one.filter(pl.col("series") == pl.col("series").first())
+    rows = pl.concat(
+        one.with_columns(
+            series=pl.lit(f"system {k:02} · throughput"), run_id=pl.concat_str(pl.lit(f"{k:02}"), pl.col("run_id")),
+            samples_per_s=pl.col("samples_per_s") * pl.col("devices") ** (k / 100),
+        )
+        for k in range(13)
+    )  # fmt: skip
+    text = text_of(draw("scaling/no_model", rows))
+    assert "best: system 12" in text and "closest to the ideal" in text and text.count("samples/s on") == 2
+
+
+def test_of_many_submitters_each_model_has_a_panel_with_its_fastest() -> None:
+    both = pl.concat(
+        copies("time_to_train/two_submitters", 7, "submitter", step=0.1, field="minutes").with_columns(
+            model=pl.lit(model), run_id=pl.concat_str(pl.lit(model), pl.col("run_id"))
+        )
+        for model in ("bert", "resnet", "unet")
+    )
+    chart = draw("time_to_train/two_submitters", both)
+    text = text_of(chart)
+    assert "model bert" in text and "model unet" in text and "best of the panel" in text
+    assert text.count("best: submitter 00") == 3 and "Named in each panel: the fastest series" in text
+    lines = [row for row in drawn_rows(spec(chart)) if "minutes" in row and "seed" not in row]
+    assert len({(row["own"], row["label"]) for row in lines}) == 14, "a line joins runs of one submitter"
+
+
+def test_many_distributions_in_panels_have_a_fastest_in_each() -> None:
+    one = rows_of("batch_cdf/elbows").filter(pl.col("run_id") == pl.col("run_id").first())
+    rows = pl.concat(
+        one.with_columns(
+            run_id=pl.lit(f"run{k:02}"), name=pl.lit(f"run {k:02}"), half=pl.lit("ab"[k % 2]),
+            step_s=pl.col("step_s") * (1 + k / 50),
+        )
+        for k in range(26)
+    )  # fmt: skip
+    text = text_of(draw("batch_cdf/elbows", rows, page=page_of({"facet": "half"})))
+    assert "best: run 00" in text and "best: run 01" in text and "Named in each panel: the run of the shortest" in text

@@ -12,18 +12,21 @@ import pytest
 import typer.testing
 
 import scalelens
-from asking import ask_sql, connect
+from asking import ask_sql, connect, shown_by
 from command_line import app
 from conftest import FIXTURES
 from scalelens.errors import UserError
 from scalelens.question.question import call
 from scalelens.question.run_names import RUN_NAMES, in_command
-from scalelens.report import other_figures, plotting
+from scalelens.report import plotting
 from sizes import ingested
 
 
 def invoke(command: str) -> typer.testing.Result:
     return typer.testing.CliRunner().invoke(app, shlex.split(command))
+
+
+HERE = Path("scalelens-warehouse")
 
 
 @pytest.mark.parametrize(
@@ -84,9 +87,9 @@ def test_what_is_offered_instead_is_of_the_selected_runs(tmp_path: Path, monkeyp
     assert invoke("ingest logs").exit_code == 0
     statement = "SELECT run_id FROM runs WHERE name = 'short'"
     short = ask_sql(Path("scalelens-warehouse"), statement).item()
-    offered = other_figures.remedy(Path("scalelens-warehouse"), "batch_cdf", f"run_id = '{short}'")
+    offered = shown_by(HERE, "batch_cdf", f"run_id = '{short}'")[0]
     assert 'plot step_times runs="short"' in offered
-    assert 'plot step_times runs="long"' in other_figures.remedy(Path("scalelens-warehouse"), "batch_cdf")
+    assert 'plot step_times runs="long"' in shown_by(HERE, "batch_cdf")[0]
 
 
 @pytest.mark.parametrize(("records", "is_offered"), [(1, False), (2, True)])
@@ -98,10 +101,9 @@ def test_the_course_of_a_loss_is_offered_where_it_has_one(
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
     assert ask_sql(Path("scalelens-warehouse"), "SELECT count(loss) FROM steps").item() == records
-    offered = other_figures.remedy(Path("scalelens-warehouse"), "scaling")
-    assert ("plot accuracy score_name=loss" in offered) == is_offered
-    if is_offered:
-        assert invoke(offered.rpartition("scalelens ")[2]).exit_code == 0
+    offered = shown_by(HERE, "scaling")[:1]
+    assert offered == (["plot accuracy score_name=loss -o accuracy.pdf"] if is_offered else [])
+    assert all(invoke(command).exit_code == 0 for command in offered)
 
 
 def test_a_refusal_names_a_run_that_the_chart_can_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +163,7 @@ def test_traces_of_several_ranks_are_offered_rank_by_rank(
         (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(about))
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
-    offered = other_figures.remedy(Path("scalelens-warehouse"), "scaling").rpartition("scalelens ")[2]
+    offered = shown_by(HERE, "scaling")[0]
     assert offered.startswith(f"plot {chart} runs=")
     assert invoke(offered).exit_code == 0
 
@@ -422,4 +424,4 @@ def test_one_energy_of_each_scope_is_not_drawn_as_a_comparison(tmp_path: Path) -
     scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
     found = ask_sql(tmp_path / "w", "FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL")
     assert found.height == found["scope"].n_unique() > 1
-    assert other_figures.shown_by(tmp_path / "w", "scaling")[0].startswith("plot power_over_time")
+    assert shown_by(tmp_path / "w", "scaling")[0].startswith("plot power_over_time")

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalelens
+from asking import shown_by
 from command_line import Run, app
 from scalelens.errors import UserError
 from scalelens.report import rendering
@@ -46,7 +47,6 @@ from scalelens.report.glance import GlanceBlock
 from scalelens.report.html import listed, page
 from scalelens.report.html_tables import table
 from scalelens.report.key_numbers import key_numbers
-from scalelens.report.other_figures import shown_by
 from scalelens.report.subject import subject_of
 from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, few, few_within
 from scalelens.report.text.table_columns import TableColumn

@@ -38,6 +38,9 @@ _NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
+_LINK = re.compile(
+    r"\[(?!\d+\])(?=[^\[\]]*\]\()"
+)  # "[13.9 % from ...](https://...)" is prose, "[12](#ref)" a reference
 _SHORT_UNIT = r"(?: ?(?:%|x|[A-Za-z/]{1,8}))?"
 _QUOTED = re.compile(  # a measured number, or a change from one to another, is not code
     rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
@@ -86,7 +89,8 @@ class _Numeral:
 def _without_noise(text: str) -> str:
     """The text with blanks for links, code, dates and references, so that positions stay the same."""
     return _NOISE.sub(
-        lambda found: _QUOTED.sub(r" \1 ", found[0]) if _QUOTED.fullmatch(found[0]) else " " * len(found[0]), text
+        lambda found: _QUOTED.sub(r" \1 ", found[0]) if _QUOTED.fullmatch(found[0]) else " " * len(found[0]),
+        _LINK.sub(" ", text),
     )
 
 

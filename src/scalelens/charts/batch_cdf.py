@@ -30,7 +30,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, exclusions, facets, run_labels, style, words
-from scalelens.charts.highlights import highlights
+from scalelens.charts.highlights import PALE, Chosen, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -46,8 +46,9 @@ _REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run
 _BODY = 0.95  # share of a run's steps that its body holds
 _ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
 _LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
-_FASTEST = "Named: the run of the shortest median step, and the one in the middle."
-_STEADIEST = "Named: the run whose slower steps are closest to its median, and the one in the middle."
+_NAMED = "Named{}: the run {}, and the one in the middle."
+_FASTEST = "of the shortest median step"
+_STEADIEST = "whose slower steps are closest to its median"
 _CIRCLE, _DOT = 6.0, 5  # points: diameter of a circle with its line; area of a dot
 _RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
 DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
@@ -81,9 +82,7 @@ def draw(
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
-    labels = {run["run_id"]: run["label"] for run in runs}
-    told = _told(known, labels, is_relative, page)
-    runs = [run | {"label": told.labels[run["run_id"]]} for run in runs]
+    told = _told(known, runs, is_relative, page)
     extent = _extent(known, page)
     curves = _curves(known, told, extent, page)
     medians: dict[str, list[Row]] = {
@@ -98,12 +97,12 @@ def draw(
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
             return [row | {"label": run["label"]} for run in part for row in rows_of.get(run["run_id"], [])]
 
-        return _panel(of_part(curves), of_part(medians), of_part(elbows), told.looks, x, y)
+        return _panel(of_part(curves), of_part(medians), of_part(elbows), told.chosen.looks, x, y)
 
-    legend: list[style.Look | style.IntervalLook] = [look for look in told.looks if look.label]
+    legend: list[style.Look | style.IntervalLook] = [look for look in told.chosen.looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
     caption = [*_caption(known, told, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
-    return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
+    return style.figure(facets.panels(runs, page, panel, x, y, told.chosen.lines), legend, caption, page)
 
 
 def _panel(
@@ -127,21 +126,24 @@ def _panel(
 
 
 class _Told(NamedTuple):
-    """The label of each run, the looks of the labels, the rows of the runs that have a label of their own, and why."""
+    """The looks of the labels, the rows of the runs that have a look of their own, and why these."""
 
-    labels: Mapping[str, str]
-    looks: Sequence[style.Look]
+    chosen: Chosen
     rows: pl.DataFrame
     sentence: str
 
 
-def _told(known: pl.DataFrame, labels: Mapping[str, str], is_relative: bool, page: Page) -> _Told:
-    """All runs, if a legend can name them; else two of them and the others."""
-    if len(set(labels.values())) <= style.MOST_SERIES or page.facet:
-        return _Told(labels, style.looks(sorted(set(labels.values()), key=words.natural), page), known, "")
-    chosen = highlights(labels, _tails(known) if is_relative else median_times(known), True, page)
-    own = pl.col("run_id").replace_strict(dict(chosen.labels)) != chosen.looks[-1].label
-    return _Told(chosen.labels, chosen.looks, known.filter(own), _STEADIEST if is_relative else _FASTEST)
+def _told(known: pl.DataFrame, runs: list[Row], is_relative: bool, page: Page) -> _Told:
+    """All runs, if a legend can name them; else two of them, or two of each panel, and the others."""
+    times = _tails(known) if is_relative else median_times(known)
+    panels = facets.parts(runs, page)
+    chosen = looks_of(panels, lambda of_label: min(times[run["run_id"]] for run in of_label), page, "runs", True)
+    if not chosen.is_part:
+        return _Told(chosen, known, "")
+    *named, others = chosen.looks
+    rows = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs if run["front"] > PALE]))
+    why = _NAMED.format(" in each panel" if page.facet else "", _STEADIEST if is_relative else _FASTEST)
+    return _Told(chosen._replace(looks=[*named, others._replace(shape=None)]), rows, why)
 
 
 def _tails(known: pl.DataFrame) -> dict[str, float]:

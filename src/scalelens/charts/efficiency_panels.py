@@ -3,7 +3,7 @@
 The charts `scaling` and `scaling_times` draw it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
@@ -19,6 +19,7 @@ _NOTE_MARKS = "†‡§¶"
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
+_FEWEST_ALIKE = 3  # series at a size, of which one is in the middle
 
 
 def judge(points: list[Row]) -> None:
@@ -77,6 +78,25 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
     return alt.layer(ideal.encode(y="ideal:Q"), *series_layers(percent, looks, x, y, "efficiency"))
+
+
+def ranking(points: Sequence[Row], field: str) -> tuple[Callable[[Sequence[Row]], float | None], str]:
+    """What ranks a series by a value, and the end of a sentence on the size that it is taken at.
+
+    That is the largest size of three series or more: the value of another size says something else.  Without such a
+    size it is the largest of each.
+    """
+    series: dict[int, set[str]] = {}
+    for row in points:
+        if row[field] is not None:
+            series.setdefault(row["devices"], set()).add(row["label"])
+    common = max((size for size, labels in series.items() if len(labels) >= _FEWEST_ALIKE), default=None)
+
+    def rank(rows: Sequence[Row]) -> float | None:
+        known = [(row["devices"], row[field]) for row in rows if row[field] is not None]
+        return max((value for size, value in known if size == (common or max(known)[0])), default=None)
+
+    return rank, f" on {words.devices(points[0] | {'devices': common})}" if common else " at its largest size"
 
 
 def highest(rows: Sequence[Row]) -> float:

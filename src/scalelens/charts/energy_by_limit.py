@@ -5,7 +5,8 @@ Query: energy_by_limit
 Encodings:
     x        power limit of a device, a tick at each that was measured
     y        a panel each for the energy of a window over all devices, its time, and the mean power; from 0
-    line     a run, by color, shape and dash
+    line     a run, by color, shape and dash; of more than twelve, the one that saves most and the median one are named
+             and the others pale
     ring     the limit with the least energy of a run
     caption  what the least energy saves against the highest limit, and the time that it costs
 Source: J. You et al., Zeus (NSDI 2023): energy and time of a training against the power limit of its GPU
@@ -17,7 +18,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, run_labels, style, words
+from scalelens.charts import axes, run_labels, style, words
+from scalelens.charts.highlights import PALE, in_front_last, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -29,6 +31,7 @@ _FEWEST = 2  # limits of a run
 _KILO = 5_000.0  # joules from which on the axis counts thousands
 _RING_SIZE = 70  # area of the ring, which surrounds a marker, in square points
 _LEAST = style.Look("least energy", style.INK, "circle", [1, 0], 0, is_hollow=True)
+_NAMED = "Named: the run that saves the largest share of its energy, and the one in the middle."
 
 
 def draw(
@@ -45,11 +48,11 @@ def draw(
         )
     points: list[Row] = several.sort("run_id", "limit_w").to_dicts()
     runs = {point["run_id"] for point in points}
-    limits.check_count(len(runs), style.MOST_SERIES, "runs", limits.CHOOSE_RUNS)
     for point in points:
         point["label"] = _name(point) if len(runs) > 1 else ""
         point["energy_kj"] = point["energy_j"] / 1000
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    chosen = looks_of({"": points}, _saved, page, "runs")
+    looks, points = chosen.looks, in_front_last(points)
     energy = "energy_kj" if max(point["energy_j"] for point in points) >= _KILO else "energy_j"
     titles = {
         energy: f"energy [{'kJ' if energy == 'energy_kj' else 'J'}]",
@@ -62,11 +65,17 @@ def draw(
     ]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
     legend = [*(look for look in looks if look.label), _LEAST]
-    return style.figure(grid, legend, _caption(points, len(runs)), page)
+    notes = [_NAMED] if chosen.is_part else []
+    return style.figure(grid, legend, [*_caption(points, len(runs)), *notes, *words.notes(points)], page)
 
 
 def _name(point: Row) -> str:
     return run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
+
+
+def _saved(points: Sequence[Row]) -> float | None:
+    """The share of its energy that a run saves under the limit of the least."""
+    return next((point["saved"] for point in points if point["is_least"]), None)
 
 
 def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look], has_title: bool) -> Any:
@@ -83,10 +92,11 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     by = style.encodings(looks)
     names = ["limit_w", measure, "label", "run_id"]
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
-    least = alt.Chart(style.values([{name: p[name] for name in names} for p in points if p["is_least"]]))
+    rings = [point for point in points if point["is_least"] and point["front"] > PALE]
+    least = alt.Chart(style.values([{name: point[name] for name in names} for point in rings]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("run_id", "limit_w", measure)]
     return alt.layer(
-        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
+        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="run_id:N"),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
         least.mark_point(shape="circle", size=_RING_SIZE, filled=False, color=style.INK, strokeWidth=0.8).encode(x, y),
     )
@@ -104,4 +114,4 @@ def _caption(points: Sequence[Row], runs: int) -> list[str]:
             f"{whose} energy at {point['limit_w']:.0f} W: {saved:.0f} % less than under the highest limit, "
             f"in {abs(longer):.0f} % {'more' if longer >= 0 else 'less'} time."
         )
-    return [*lines, *words.notes(points)]
+    return lines

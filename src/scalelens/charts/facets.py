@@ -3,7 +3,7 @@
 All panels of a figure have the same axes, because they are compared.  The panels of a row share the first one's y axis.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -73,9 +73,9 @@ def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: b
     return alt.TitleParams(head, subtitle=shown) if shown else alt.TitleParams(head)
 
 
-def titled(chart: Any, name: str, columns: int, page: Page, has_axes: bool = False) -> Any:
-    """A panel with its name above it, if it has one."""
-    return chart.properties(title=title(name, (), columns, page, has_axes)) if name else chart
+def titled(chart: Any, name: str, columns: int, page: Page, has_axes: bool = False, lines: Sequence[str] = ()) -> Any:
+    """A panel with its name above it, if it has one, and smaller lines below the name."""
+    return chart.properties(title=title(name, lines, columns, page, has_axes)) if name else chart
 
 
 def without_axis(y: Any) -> Any:
@@ -112,16 +112,21 @@ def grid(charts: Sequence[tuple[str, Any]], columns: int) -> list[list[style.Pan
 
 
 def panels(
-    points: Sequence[Row], page: Page, panel: Callable[[Sequence[Row], Any], Any], x: Any, y: Any
+    points: Sequence[Row],
+    page: Page,
+    panel: Callable[[Sequence[Row], Any], Any],
+    x: Any,
+    y: Any,
+    lines: Mapping[str, Sequence[str]] = {},
 ) -> list[list[style.Panel]]:
     """Panels for the values of the page's facet; one panel without a title if there is no facet.
 
-    `panel` draws rows with a y axis.  `x` is the axis of all panels.
+    `panel` draws rows with a y axis.  `x` is the axis of all panels, `lines` stand below the title of each.
     """
     groups = parts(points, page)
     columns = across(len(groups), page, x["title"])
     charts = []
     for k, (name, rows) in enumerate(groups.items()):
         chart = panel(rows, without_axis(y) if k % columns else y)
-        charts.append((name, titled(chart, name, columns, page)))
+        charts.append((name, titled(chart, name, columns, page, lines=lines.get(name, ()))))
     return grid(charts, columns)

@@ -15,6 +15,7 @@ Encodings:
 Source: Fleming and others, Hunter: Using Change Point Detection to Hunt for Performance Regressions, arXiv 2301.03034
 """
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -65,13 +66,11 @@ def draw(
         point["label"] = labels[point["series"]]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
-    x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
-              axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
-    x = facets.over(x, (point["run_number"] for point in points), page)
+    x = facets.over(_runs(points), (point["run_number"] for point in points), page)
     legend: list[style.Look | style.IntervalLook] = [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]
     groups = {} if page.facet else _far_apart(points)
     if groups:
-        grid = _own_panels(groups, looks, x, page)
+        grid = _own_panels(groups, looks, page)
     else:
         groups = {"": points}
         legend = [*(look for look in looks if look.label), *legend]
@@ -92,16 +91,24 @@ def _far_apart(points: Sequence[Row]) -> dict[str, list[Row]]:
     return groups if is_far and len(groups) <= facets.MOST_PANELS else {}
 
 
-def _own_panels(
-    groups: Mapping[str, list[Row]], looks: Sequence[style.Look], x: Any, page: Page
-) -> list[list[style.Panel]]:
+def _own_panels(groups: Mapping[str, list[Row]], looks: Sequence[style.Look], page: Page) -> list[list[style.Panel]]:
     """A panel for each series, with its name and its axes."""
     columns = min(len(groups), facets.NARROW) if page.is_wide else 1
     charts = []
     for name in sorted(groups, key=lambda name: (page.position(name), words.natural(name))):
-        chart = _panel(groups[name], looks, x, _values(groups[name]))
+        chart = _panel(groups[name], looks, _runs(groups[name]), _values(groups[name]))
         charts.append(style.Panel(facets.titled(chart, name, columns, page, has_axes=True), columns=columns, name=name))
     return [charts[n : n + columns] for n in range(0, len(charts), columns)]
+
+
+def _runs(points: Sequence[Row]) -> Any:
+    """The x axis, with ticks at whole numbers of runs alone, of which Vega would divide the few of a short panel."""
+    numbers = {point["run_number"] for point in points}
+    step = max(1, math.ceil(axes.ticks(max(numbers))[1]))
+    values = [number for number in range(min(numbers), max(numbers) + 1) if number % step == 0]
+    axis = alt.Axis(format="d", values=values, tickCount=len(values))
+    scale = alt.Scale(zero=False, nice=False, padding=8)
+    return alt.X("run_number:Q", title="run, in order of time", scale=scale, axis=axis)
 
 
 def _values(points: Sequence[Row]) -> Any:

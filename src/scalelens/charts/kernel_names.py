@@ -11,6 +11,8 @@ from scalelens.charts import words
 
 _NAMESPACE = re.compile(r"(?:[A-Za-z_]\w*::)+")
 _TOKEN = re.compile(r"[A-Za-z0-9.]+")
+_MANGLED = re.compile(r"_ZN?[KVrO]*(?=\d)")  # the start of a name as the linker of C++ has it
+_LENGTH = re.compile(r"\d{1,4}")
 _SHARE_OF_START = 0.5  # of the room, for the start that names share
 
 
@@ -33,7 +35,7 @@ def _shortened(name: str, room: float) -> str:
 
 def _plain(name: str) -> str:
     """A name without namespaces, return type, arguments of the function and marks of the compiler."""
-    text = _NAMESPACE.sub("", name.replace("(anonymous namespace)::", "")).removeprefix("void ")
+    text = _NAMESPACE.sub("", _unmangled(name).replace("(anonymous namespace)::", "")).removeprefix("void ")
     depth = 0
     for k, letter in enumerate(text):
         depth += {"<": 1, ">": -1}.get(letter, 0)
@@ -41,6 +43,16 @@ def _plain(name: str) -> str:
             text = text[:k]
             break
     return text.replace(" >", ">").replace(" >", ">").strip()
+
+
+def _unmangled(name: str) -> str:
+    """The last of the nested names in one that the linker has: `_ZN2at6native4copyIfEEvPf` is `copy<…>`."""
+    start = _MANGLED.match(name)
+    at, last = start.end() if start else len(name), ""
+    while length := _LENGTH.match(name, at):
+        at = length.end() + int(length[0])
+        last = name[length.end() : at]
+    return f"{last}{'<…>' if name[at : at + 1] == 'I' else ''}" if last else name
 
 
 def _parted(text: str) -> tuple[str, str]:

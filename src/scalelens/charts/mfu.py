@@ -6,7 +6,8 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        TFLOP/s of a device for the model's own operations; below, the share of the dense peak (MFU), if the
              device is known
-    point    a run, by the color and shape of its series
+    point    a run, by the color and shape of its series; of more than twelve series, the one of the
+             most TFLOP/s and the median one are named and the others pale
     ring     the TFLOP/s that the tool printed for the same run
     bar      the interval of the MFU, from that of the step time
     caption  what the series share, formula, runs without a figure
@@ -14,12 +15,14 @@ Source: tables of achieved TFLOP/s per GPU in D. Narayanan et al. (SC'21); MFU: 
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, exclusions, naming, style, words
+from scalelens.charts.highlights import in_front_last, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -30,6 +33,7 @@ _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 
 _PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
 _RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
+_NAMED = "Named: the series of the most TFLOP/s, and the one in the middle."
 _FORMULAS = {
     "6N": "6 × parameters", "palm": "PaLM's formula", "megatron": "Megatron's formula", "layers": "layers counted",
 }  # fmt: skip
@@ -50,7 +54,8 @@ def draw(
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
         point |= {name: None if point[name] is None else 100 * point[name] for name in ("mfu", "mfu_low", "mfu_high")}
     shared = naming.name_by_facts(points, _SERIES_FACTS, naming.FURTHER_FACTS, style.legend_room(page))
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    chosen = looks_of({"": points}, _tflops_of, page)
+    looks, points = chosen.looks, in_front_last(points)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     legend += [_PRINTED] if any(point["printed_tflops"] for point in points) else []
     panels = [style.Panel(_tflops(points, looks))]
@@ -59,8 +64,14 @@ def draw(
         kinds = {point["interval_kind"] for point in shares}
         legend += [style.INTERVALS[kind, "steps"] for kind in ("ci95", "range") if kind in kinds]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
-    caption = [shared, *_caption(points, rows.height - len(points)), exclusions.sentence(left_out)]
+    caption = [shared, *([_NAMED] if chosen.is_part else []), *_caption(points, rows.height - len(points))]
+    caption.append(exclusions.sentence(left_out))
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _tflops_of(points: Sequence[Row]) -> float:
+    """The TFLOP/s of a device, the median of the runs of a series."""
+    return float(median(point["model_tflops"] for point in points))
 
 
 def _tflops(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:

@@ -28,7 +28,8 @@ QUERY = "roofline"
 
 _COVERED = 0.99  # share of the time that is drawn: the other operators would only crowd the figure
 _MOST_OPERATORS = 400
-_POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick; its format would write 1e+2
+# Label of a tick: 0.01, 1, 100, and 1e-5 or 1e5, which a format would write 1e+5.
+_POWER = "abs(log(datum.value)) < 7 ? format(datum.value, '~g') : '1e' + round(log(datum.value) / LN10)"
 _ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
 _REACHED = style.Look("highest rates reached", style.GRAY, None, [3, 2], 0.8)
 

@@ -8,7 +8,8 @@ Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked; if the model grows, TFLOP/s per device from 0
-    line     a series, by color, shape and dash; it joins the fastest configurations, others are hollow
+    line     a series, by color, shape and dash; it joins the fastest configurations, others are hollow; of more than
+             twelve series, the most efficient and the median one are named and the others pale
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
     ring     a repeat, small and hollow, if repeats differ more than they should; with their range
     †        a note of the query, spelled out in the caption
@@ -25,6 +26,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, efficiency_panels, exclusions, facets, naming, size_rates, style, words
+from scalelens.charts.highlights import PALE, Chosen, in_front_last, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -77,14 +79,30 @@ def draw(
     ]
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_notes(points)
-    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
+    for row in points:
+        row["whole_label"] = row["label"]
     facets.take_from_labels(points, page.facet)
-    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    chosen, named = _chosen(points, "efficiency" if efficient else "tflops_per_device", page)
+    efficient, growing = in_front_last(efficient), in_front_last(growing)
+    legend: list[style.Look | style.IntervalLook] = [look for look in chosen.looks if look.label]
     legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
-    grid = _grid(efficient, growing, looks, page)
+    caption = [*filter(None, shared), *named, *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
+    grid = _grid(efficient, growing, chosen, page)
     return style.figure(grid, legend, [*caption, _left_out(rows, left_out, parameters or {})], page)
+
+
+def _chosen(points: Sequence[Row], field: str, page: Page) -> tuple[Chosen, list[str]]:
+    """The looks of the series, and a sentence on those that are named where not all are; the others have no bars."""
+    rank, where = efficiency_panels.ranking(points, field)
+    chosen = looks_of(facets.parts(points, page), rank, page)
+    if not chosen.is_part:
+        return chosen, []
+    for row in points:
+        row.update({"interval": None, "repeats": []} if row["front"] == PALE else {})
+    of_what = "efficiency" if field == "efficiency" else "TFLOP/s"
+    panel = " of each panel" if page.facet else ""
+    return chosen, [f"Named: the series{panel} with the highest {of_what}{where}, and the one in the middle."]
 
 
 def _left_out(rows: pl.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str]) -> str:
@@ -116,9 +134,7 @@ def _undrawn(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _grid(
-    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
-) -> list[list[style.Panel]]:
+def _grid(efficient: Sequence[Row], growing: Sequence[Row], chosen: Chosen, page: Page) -> list[list[style.Panel]]:
     """Weak and strong scaling side by side, growing models below them, or beside them in a wide figure."""
     groups = _groups(efficient, page)
     top = efficiency_panels.highest(efficient)
@@ -126,10 +142,12 @@ def _grid(
     charts = []
     for k, (title, rows) in enumerate(groups):
         x = axes.of_devices(efficient if page.facet else rows)
-        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=k % columns == 0)
-        charts.append((title, chart.properties(title=_title(rows, title, columns, page))))
+        chart = efficiency_panels.efficiency(rows, chosen.looks, top, x, has_axis=k % columns == 0)
+        charts.append((title, chart.properties(title=_title(rows, title, chosen, columns, page))))
     others = [
-        style.Panel(_throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page)), name=title)
+        style.Panel(
+            _throughput(rows, growing, chosen.looks).properties(title=_title(rows, title, chosen, 1, page)), name=title
+        )
         for title, rows in (facets.parts(growing, page) if growing else {}).items()
     ]
     facets.check(len(charts) + len(others))
@@ -154,7 +172,8 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
     highest = max(row["tflops_per_device"] for row in growing)
     y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(growing)}", highest)
     overhang = max(map(words.text_width, sizes.values())) + 4
-    text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
+    shown = [row for row in rows if row["is_fastest"] and row["front"] > PALE]
+    text = [row | {"size": sizes[row["run_id"]]} for row in shown]
     size = alt.Chart(efficiency_panels.values_of(text, "tflops_per_device", "size"))
     size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GRAY)
     unmarked = [row | {"mark": ""} for row in rows]  # the marks stand beside the sizes
@@ -187,14 +206,14 @@ def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:
     """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`  `pattern` formats `column`."""
     kinds: dict[str, list[str]] = {}
     for kind in ("weak", "strong", "throughput"):
-        bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
+        bases = [row for row in points if row["scaling"] == kind and row["is_base"] and row["front"] > PALE]
         texts, size_before = [], ""
-        for row in sorted(bases, key=lambda row: words.natural(row["label"])):
+        for row in sorted(bases, key=lambda row: words.natural(row["whole_label"])):
             size = words.devices(row)
             value = words.short_number(row[column])
             whole = f"{pattern.format(value)} on {size}"
             time = whole if size != size_before else " ".join(pattern.format(value).split(" ")[:2])
-            texts.append(f"{time} ({row['label']})" if row["label"] else time)
+            texts.append(f"{time} ({row['whole_label']})" if row["whole_label"] else time)
             size_before = size
         if texts:
             kinds.setdefault(", ".join(texts), []).append(efficiency_panels.KINDS[kind])
@@ -202,20 +221,20 @@ def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:
     return [f"Base of {name}: {text}." for text, name in names.items()]
 
 
-def _title(rows: Sequence[Row], facet: str, columns: int, page: Page) -> Any:
+def _title(rows: Sequence[Row], facet: str, chosen: Chosen, columns: int, page: Page) -> Any:
     """The kind of scaling, and below it the batch that is the same within a series: `batch 8, 16 per device`.
 
-    The title of a facet, one of `columns` side by side, has both below it.
+    The title of a facet, one of `columns` side by side, has both below it, and which series stand out.
     """
     kind, batch = efficiency_panels.KINDS[rows[0]["scaling"]], _batch(rows)
     if facet:
-        return facets.title(facet, (kind, batch), columns, page)
+        return facets.title(facet, (kind, batch, *chosen.lines.get(facet, ())), columns, page)
     return alt.TitleParams(kind, subtitle=batch) if batch else alt.TitleParams(kind)
 
 
 def _batch(rows: Sequence[Row]) -> str:
     batches = sorted({row["batch"] for row in rows}, key=words.natural)
-    if all(row["batch"] in row["label"] for row in rows):  # the legend says it
+    if all(row["batch"] in row["own"] for row in rows):  # the legend says it
         return ""
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"

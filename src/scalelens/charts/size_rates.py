@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from scalelens.charts import axes, efficiency_panels, naming, style, words
+from scalelens.charts.highlights import PALE, in_front_last, looks_of
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
@@ -49,14 +50,22 @@ def figure(points: list[Row], left_out: str, page: Page) -> Any:
     shared = naming.name_series(points)
     efficiency_panels.judge(points)
     notes = [note for note in efficiency_panels.mark_notes(points) if not _IS_OF_MODEL.search(note)]
-    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
+    base_of = {row["series"]: row for row in points if row["is_base"]}
+    for row in points:
+        ideal = _ideal(base_of[row["series"]], row["devices"], measure)
+        row["share"] = (row[measure.column] / ideal) ** measure.power
+    rank, where = efficiency_panels.ranking(points, "share")
+    chosen = looks_of({"": points}, rank, page)
+    looks, points = chosen.looks, in_front_last(points)
     legend = [*(look for look in looks if look.label), _IDEAL]
-    base = [row for row in points if row["is_base"]]
     bases = ", ".join(
-        f"{words.short_number(row[measure.column])} {measure.unit} on {words.devices(row)}" for row in base
+        f"{words.short_number(row[measure.column])} {measure.unit} on {words.devices(row)}"
+        for row in points
+        if row["is_base"] and row["front"] > PALE
     )
     caption = [
         *filter(None, [shared]),
+        *([f"Named: the series closest to the ideal{where}, and the one in the middle."] if chosen.is_part else []),
         f"Each point: {words.records_of(points, measure.record)}.",
         _UNKNOWN.format(measure.name),
         *notes,
@@ -65,16 +74,22 @@ def figure(points: list[Row], left_out: str, page: Page) -> Any:
     return style.figure([[style.Panel(_panel(points, measure, looks))]], legend, [*caption, left_out], page)
 
 
+def _ideal(base: Row, devices: int, measure: _Measure) -> float:
+    """What a size would have if the smallest one were kept to."""
+    value: float = base[measure.column] * (devices / base["devices"]) ** measure.power
+    return value
+
+
 def _panel(points: Sequence[Row], measure: _Measure, looks: Sequence[style.Look]) -> Any:
     """What was measured, and the line on which twice the devices are twice as fast as the smallest size."""
     ideal = [
         {
             "series": base["series"],
             "devices": size,
-            "ideal": base[measure.column] * (size / base["devices"]) ** measure.power,
+            "ideal": _ideal(base, size, measure),
         }
         for base in points
-        if base["is_base"]
+        if base["is_base"] and base["front"] > PALE
         for size in sorted({row["devices"] for row in points if row["series"] == base["series"]})
     ]
     values = [*(row[measure.column] for row in points), *(row["ideal"] for row in ideal)]

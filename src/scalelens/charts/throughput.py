@@ -45,7 +45,7 @@ from scalelens.charts import (
     words,
     work_kinds,
 )  # fmt: skip
-from scalelens.charts.highlights import highlights
+from scalelens.charts.highlights import Chosen, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -164,23 +164,20 @@ def _are_bars(kinds: Sequence[work_kinds.Kind], points: Sequence[Row], page: Pag
     return len(points) > 1 and run_rates.tells_more(points)
 
 
-def _looks(kinds: Sequence[work_kinds.Kind], page: Page) -> list[style.Look]:
+def _looks(kinds: Sequence[work_kinds.Kind], page: Page) -> Chosen:
     """The looks of the series; of more than a legend can name, those of the fastest and the median one stand out."""
-    points = [point for kind in kinds for point in kind.points]
-    labels = {point["label"] for point in points}
-    if len(labels) <= style.MOST_SERIES or len(kinds) > 1 or page.facet:
-        return style.looks(sorted(labels, key=words.natural), page)
-    rates = {label: median(point[kinds[0].rate] for point in points if point["label"] == label) for label in labels}
-    chosen = highlights({label: label or "unnamed" for label in labels}, rates, False, page, "series")
-    for point in points:
-        point["label"] = chosen.labels[point["label"]]
-    kinds[0].points.sort(key=lambda point: [look.label for look in chosen.looks].index(point["label"]), reverse=True)
-    return [look._replace(shape=look.shape or "circle") for look in chosen.looks]
+    (first, *others) = kinds
+    panels = {kind.name: kind.points for kind in kinds} if others else facets.parts(first.points, page)
+    rate_of = {id(point): point[kind.rate] for kind in kinds for point in kind.points}
+    chosen = looks_of(panels, lambda points: median(rate_of[id(point)] for point in points), page)
+    for kind in kinds:
+        kind.points.sort(key=lambda point: point["front"])
+    return chosen
 
 
 def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
     """Panels with a point for each run, their legend, and whether points stand beside their ticks."""
-    looks = _looks(kinds, page)
+    looks, lines, _ = _looks(kinds, page)
     points = [point for kind in kinds for point in kind.points]
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     by, x, moved = style.encodings(looks), axes.of_devices(points), False
@@ -205,11 +202,11 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[
 
     if len(kinds) == 1:
         (kind,) = kinds
-        grid = facets.panels(points, page, lambda part, y: panel(part, y, kind.rate), x, y_of(kind))
+        grid = facets.panels(points, page, lambda part, y: panel(part, y, kind.rate), x, y_of(kind), lines)
     else:
         columns = facets.across(len(kinds), page, x["title"])
         charts = [panel(kind.points, y_of(kind), kind.rate) for kind in kinds]
-        grid = work_kinds.grid(kinds, charts, columns, page)
+        grid = work_kinds.grid(kinds, charts, columns, page, lines)
     return grid, legend, moved
 
 

@@ -7,7 +7,8 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run; below them the nodes, where they are known
     y        minutes from the start of a run to its end, from 0, or logarithmic where they differ by a factor of 40
     ring     a run; a cross if it did not reach its target
-    line     a benchmark of a submitter, through the median of the runs of each size that reached their target
+    line     a benchmark of a submitter, through the median of the runs of each size that reached their target; of more
+             than twelve, a panel for each model, the fastest and the median one named and the others pale
     caption  what the runs share, how many there are at a size, and how many did not reach their target
 Source: figure 4 in P. Mattson et al., MLPerf Training Benchmark, MLSys 2020
 """
@@ -21,6 +22,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, naming, style, words
+from scalelens.charts.highlights import in_front_last, looks_of
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -31,8 +33,8 @@ FACTS = ("device_unit",)
 
 _SERIES_FACTS = ("model", "submitter", "device_model")
 _FURTHER = ("system",)  # only where two of one size differ in it: a name of a system often holds its size
-_SHOWN = ("devices", "minutes", "label", "seed", "run_id")
-_TIPS = ["label:N", "devices:Q", "minutes:Q", "seed:N", "run_id:N"]
+_SHOWN = ("devices", "minutes", "label", "own", "seed", "run_id")
+_TIPS = ["own:N", "devices:Q", "minutes:Q", "seed:N", "run_id:N"]
 _MISSED = style.Look("did not reach its target", style.GRAY, "cross", [1, 0], 0)
 
 
@@ -57,21 +59,38 @@ def draw(
         point["series"] = " · ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER, style.legend_room(page))
     caption = [shared, *_caption(points, rows.height - known.height)]
+    page = _with_panels(points, page)
     facets.take_from_labels(points, page.facet)
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    chosen = looks_of(facets.parts(points, page), _least_minutes, page, is_lower_better=True)
+    looks, points = chosen.looks, in_front_last(points)
+    if chosen.is_part:
+        where = " in each panel" if page.facet else ""
+        caption.insert(1, f"Named{where}: the fastest series, and the one in the middle.")
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [_MISSED] if any(point["is_converged"] is False for point in points) else []
     x = axes.of_devices(points)
     y = axes.from_zero_or_logarithmic("minutes", "time to train [min]", [point["minutes"] for point in points])
-    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
+    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y, chosen.lines)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _with_panels(points: Sequence[Row], page: Page) -> Page:
+    """The page with a panel for each model, where one panel would have more series than a legend can name."""
+    models, series = ({point[name] for point in points} for name in ("model", "label"))
+    is_split = not page.facet and len(series) > style.MOST_SERIES and 1 < len(models) <= facets.MOST_PANELS
+    return page._replace(facet="model") if is_split else page
+
+
+def _least_minutes(points: Sequence[Row]) -> float | None:
+    """The shortest median time of a size of a series; None where no run reached its target."""
+    return min((row["minutes"] for row in _medians(points)), default=None)
 
 
 def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -> Any:
     """The runs as points, and a line through the medians of each size."""
     by = style.encodings(looks)
     line = alt.Chart(style.values(_medians(points))).mark_line()
-    layers = [line.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"])]
+    layers = [line.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="own:N")]
     if reached := _marks(points, is_missed=False):
         ring = reached.mark_point(filled=False, fill="white", strokeWidth=0.8)
         layers.append(ring.encode(x, y, by["color"], by["shape"], tooltip=_TIPS))
@@ -88,12 +107,15 @@ def _marks(points: Sequence[Row], is_missed: bool) -> Any:
 
 
 def _medians(points: Sequence[Row]) -> list[Row]:
-    """The median of the runs of each label and size that did not miss their target."""
-    times: dict[tuple[str, int], list[float]] = {}
+    """The median of the runs of each series and size that did not miss their target."""
+    times: dict[tuple[str, str, int], list[float]] = {}
     for point in points:
         if point["is_converged"] is not False:
-            times.setdefault((point["label"], point["devices"]), []).append(point["minutes"])
-    return [{"label": label, "devices": devices, "minutes": median(found)} for (label, devices), found in times.items()]
+            times.setdefault((point["own"], point["label"], point["devices"]), []).append(point["minutes"])
+    return [
+        {"own": own, "label": label, "devices": devices, "minutes": median(found)}
+        for (own, label, devices), found in times.items()
+    ]
 
 
 def _caption(points: Sequence[Row], undrawn: int) -> list[str]:

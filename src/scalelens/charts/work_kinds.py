@@ -1,7 +1,7 @@
 """Runs by the kind of their work: an image, a sentence pair and a token are different work, however fast they go."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scalelens.charts import facets, naming, style, words
@@ -67,10 +67,16 @@ def take_from_labels(kinds: Sequence[Kind]) -> None:
                 point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != model)
 
 
-def grid(kinds: Sequence[Kind], charts: Sequence[Any], columns: int, page: Page) -> list[list[style.Panel]]:
-    """Charts with the names of their kinds above them, and an axis each, in rows of panels."""
+def grid(
+    kinds: Sequence[Kind], charts: Sequence[Any], columns: int, page: Page, lines: Mapping[str, Sequence[str]]
+) -> list[list[style.Panel]]:
+    """Charts with the names of their kinds above them and an axis each, in rows of panels; `lines` go below a name."""
     panels = [
-        style.Panel(facets.titled(chart, kind.name, columns, page, True), columns=columns, name=kind.name)
+        style.Panel(
+            facets.titled(chart, kind.name, columns, page, True, lines.get(kind.name, ())),
+            columns=columns,
+            name=kind.name,
+        )
         for kind, chart in zip(kinds, charts, strict=True)
     ]
     return [panels[n : n + columns] for n in range(0, len(panels), columns)]

@@ -159,9 +159,11 @@ def _first_drawn(request: _Request) -> "tuple[Plotted, str]":
 
 def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plotted, str]]":
     """The first chart but that of scaling that can be drawn.  Raises the `refusal` of that one where there is none."""
+    from scalelens.question.session import in_session
     from scalelens.report import other_figures
 
-    for command in other_figures.shown_by(request.warehouse, _SERIES):
+    about = other_figures.about(_SERIES)
+    for command in in_session(request.warehouse, lambda session: other_figures.shown_by(session, _SERIES), about=about):
         verb, name, *further = shlex.split(command)
         if verb != "plot":
             continue

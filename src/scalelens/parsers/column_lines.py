@@ -9,7 +9,7 @@ Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.
 One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to be
 next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
-may come before the names and each row, and the function that calls it: a stamp then tells the time of steps, or of epochs
+may come before the names and each row, and the process, the function or the source file that calls it: a stamp then tells the time of steps, or of epochs
 where no column does, or show what a time without a unit is.
 
 Samples:
@@ -51,9 +51,13 @@ _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names th
 _BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
 _COUNT = re.compile(r"\d+(?: {0,3}/ {0,3}\d+)?\Z")
 _OF_BATCHES = re.compile(r"epoch\s+(?:batch|iter|step)", re.IGNORECASE)
-_LEVEL = re.compile(  # [INFO]: of a logger, and the function that called it
+_LEVEL = re.compile(  # [INFO]: of a logger, and the function that called it, or the process and the source file
     r"[\s\])}:-]*\[?(?:INFO|DEBUG|WARNING|root)[\])]?:?(?: -)?(?:(?<=-) [a-z_]\w{0,30}:(?= ))?"
+    r"|\s*\| (?:INFO|DEBUG) {0,8}\| [\w.<>]{1,60}:[\w.<>]{1,60}:\d{1,6} -"
+    r"|\s{1,8}\d{1,9} [\w./-]{1,60}:\d{1,6}\]"
 )
+_AFTER_STAMP = re.compile(r"[\])}:,]?(?:\s+-(?=\s))?")
+_BEGINS_STAMP = "[(IWE"  # beside a digit
 _STAMPED_TO_S = 1.0  # the resolution that stamps are taken to have
 _LEAST = 3  # columns
 _IN_HEAD = 2_000  # lines that are searched for the names
@@ -122,13 +126,19 @@ def _shown(line: str) -> str:
 
 def _apart(line: str) -> tuple[Stamp | None, str]:
     """The stamp of a logger before a line, and the line without it and its level."""
-    stamp = stamp_in(line) if line[:1].isdigit() or line[:1] in "[(" else None
-    if stamp is None and (level := _LEVEL.match(line)):
-        return None, line[level.end() :]
-    if stamp is None or (_BORDERS.search(line) and not _LEVEL.match(line, stamp.span[1])):
-        return None, line
-    level = _LEVEL.match(line, stamp.span[1])
-    return stamp, line[level.end() if level else stamp.span[1] :]
+    stamp = stamp_in(line) if line[:1].isdigit() or line[:1] in _BEGINS_STAMP else None
+    level = _LEVEL.match(line, stamp.span[1] if stamp else 0)
+    after = level or (_AFTER_STAMP.match(line, stamp.span[1]) if stamp else None)
+    rest = line[after.end() :] if after else line
+    if stamp and not level and _BORDERS.search(line) and not _is_within_borders(rest):
+        return None, line  # it is in a column of its own
+    return stamp, rest
+
+
+def _is_within_borders(line: str) -> bool:
+    """Whether a line begins and ends with a border."""
+    ends = line.strip()[:1], line.strip()[-1:]
+    return all(map(_BORDERS.fullmatch, ends))
 
 
 def _names_of(line: str) -> list[str]:

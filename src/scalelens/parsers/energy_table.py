@@ -18,7 +18,10 @@ largest row and the sum of all.  Words of the name give the scope, as in
 power_csv; an energy without such words, where others have them, is their total.  An energy that is there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.  Energies of intervals by their name
-(energy_delta_j) in a table without times are one energy, their sum.
+(energy_delta_j) in a table without times are one energy, their sum.  `--map energy=COLUMN:UNIT` says a unit that no name has.
+
+A table of one value in each row with its name beside it (metric, value, and perhaps unit) is read as one with a column
+for each name: the values of the same keys are a row, and a run that is named by these.
 
 Of a JSON document each object with an energy and a duration is a row, also where its energies are in an object within
 it; what else is within it is a part of it, and is not read again.  Where nothing has an energy, an object with one
@@ -32,6 +35,7 @@ Samples:
 """
 
 import itertools
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -41,7 +45,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Moment
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
-from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.tabular.cells import MAY_BE_CUT, TableRecord, csv_header
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.energy_columns import joules_of, only_grows
 from scalelens.tabular.energy_documents import (
@@ -53,9 +57,10 @@ from scalelens.tabular.energy_documents import (
     units_lacking,
     with_cooling,
 )
-from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking_unit, seconds_of
+from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, seconds_of, without_unit
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
+from scalelens.tabular.long_rows import LongTable, long_records, long_table, long_table_in, names_of
 from scalelens.tabular.sensor_rows import are_objects, first_rows, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, time_column
 
@@ -85,9 +90,9 @@ def recognise(head: bytes, name: str) -> bool:
         return True
     first = first_rows(head)
     fits = first is not None and len(first[0]) == len(first[1])
-    if first and fits and (energy_layout(first[0], cells=first[1]) or lacking_unit(first[0])):
+    if first and fits and (energy_layout(first[0], cells=first[1]) or without_unit(first[0])):
         return True
-    return bool(reported_energies(head.decode("utf-8", "replace")))
+    return bool(long_table(csv_header(head)) or reported_energies(head.decode("utf-8", "replace")))
 
 
 def _is_one_document(head: bytes) -> bool:
@@ -99,14 +104,16 @@ def read(source: Source, rows: Rows) -> str | None:
     head = source.text_head()
     if _is_one_document(head):
         return _read_document(document_of(source), rows)
+    if table := long_table_in(source):
+        return _read_long(source, table, rows)
     lines = sensor_rows(source)
     first = next(lines, None)
     if first is None:
         return _read_reports(source, rows)
-    header = first.cells
-    layout = _layout_in(source, header)
+    header = _with_unit(first.cells, rows)
+    layout = _layout_in(source, first.cells, header)
     if layout is None:
-        return lacking_unit(header) or _read_reports(source, rows)
+        return _lacks_unit(header) or _read_reports(source, rows)
     if why := _other_rows(source, layout, header):
         return why
     shapes = Counter(_without_footer(len(row.cells) == len(header) for row in lines))
@@ -134,6 +141,49 @@ def read(source: Source, rows: Rows) -> str | None:
             rows.param("run", cells[naming], line)
         _row(line, header, cells, layout, rows, has_words=shapes[True] <= _MOST)
     return None
+
+
+def _with_unit(header: Sequence[str], rows: Rows) -> list[str]:
+    """The names of columns, with the unit that --map gives to one of them."""
+    column, unit = rows.mapping.get("energy", ("", None))
+    return [f"{name} [{unit}]" if name == column and unit else name for name in header]
+
+
+def _lacks_unit(header: Sequence[str]) -> str | None:
+    """What a table lacks of which an energy has no unit."""
+    if (name := without_unit(header)) is None:
+        return None
+    return f"the column {name} has no unit: --map {shlex.quote(f'energy={name}:UNIT')} says it, of J, kJ, Wh, kWh"
+
+
+def _read_long(source: Source, table: LongTable, rows: Rows) -> str | None:
+    """A table of one value in each row: the values of the same keys are a measurement, and a run of that name."""
+    if time_column(table.keys) is not None or any(map(_COUNTER.fullmatch, table.keys)):
+        return ""  # a series
+    records = long_records(source, table)
+    names = [*dict.fromkeys(name for record in records for name in record.cells)]
+    header = _with_unit(names, rows)
+    layout = energy_layout(header, in_series=False)
+    if layout is None:
+        return _lacks_unit(header) or ""
+    if len(records) > _MOST:
+        return f"it has more than {_MOST} measurements"
+    if any(_RANK.fullmatch(key) and _are_numbers(records, key) for key in table.keys):
+        return "each row is of another device, and nothing says which of them are of one run"
+    whole = [record for record in records if not record.damage]
+    for count, (record, name) in enumerate(zip(whole, names_of(whole, table), strict=True)):
+        if count:
+            rows.new_part()
+        rows.param("run", name, record.line)
+        _row(record.line, header, [str(record.cells.get(name) or "") for name in names], layout, rows)
+    for record in records:
+        if record.damage:
+            rows.problem(record.line, record.damage, record.text)
+    return None
+
+
+def _are_numbers(records: Iterable[TableRecord], key: str) -> bool:
+    return all(amount(str(record.cells.get(key))) is not None for record in records if not record.damage)
 
 
 def _naming_column(source: Source, header: Sequence[str]) -> int | None:
@@ -187,9 +237,9 @@ def _read_reports(source: Source, rows: Rows) -> str | None:
     return None if found else "its first line is not the header"
 
 
-def _layout_in(source: Source, header: list[str]) -> EnergyLayout | None:
+def _layout_in(source: Source, names: list[str], header: list[str]) -> EnergyLayout | None:
     table = first_rows(source.text_head())
-    return energy_layout(header, cells=table[1] if table and table[0] == header else ())
+    return energy_layout(header, cells=table[1] if table and table[0] == names else ())
 
 
 def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> str | None:

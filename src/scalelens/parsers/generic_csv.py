@@ -20,6 +20,8 @@ time, an epoch's time is that since the row before, with what lies between, vali
 back as often as the count of steps, is since the epoch began.  A step that restarts in each epoch is counted on, by the
 number of batches seen.
 
+A table of one value in each row, with its name beside it (name, value), is read as one with a column for each name.
+
 Steps without any time have that between the time stamps of their rows (`interval_mean`; params: `step_s_origin` =
 derived), where these are at least ten times finer and do not come in bursts; not next to a row of a validation.  Where
 no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
@@ -27,7 +29,8 @@ no column is called loss, the total loss is it, or the only one; neither that of
 Where sizes (devices or nodes) differ from row to row, with a time or a rate, and nothing counts steps or epochs, each
 row is a run, a part of the file: `devices,images_per_s` is a scaling study (tabular/runs.py).  So is each row that a
 text names, beside the rate or the time of an epoch of a training: `config,avg_epoch_s,images_per_s,test_acc`.  There a
-mean is that of the run, and `total_time_s` the time of the whole.  A size that only the first row of a group states
+mean is that of the run (`iter_time_mean_s` too), `total_time_s` the time of the whole, and a `status` how the run
+ended.  A size that only the first row of a group states
 is that of the group where all groups have as many rows and go through the same values of another setting.  A rate
 without a scope in its name is of the job if it grows at least with the root of the size; else it is left open.
 
@@ -44,8 +47,9 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
+from scalelens.tabular.long_rows import long_records, long_table_in
 
-VERSION = 9
+VERSION = 10
 LAST = True  # any other format comes first
 
 
@@ -54,4 +58,6 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
+    if (table := long_table_in(source)) and (records := long_records(source, table)):
+        return tabular.read(source, rows, lambda _: iter(records))
     return tabular.read(source, rows, cells.csv_records)

@@ -19,7 +19,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import json_array
 
-VERSION = 3
+VERSION = 4
 LAST = True  # any other format comes first
 
 

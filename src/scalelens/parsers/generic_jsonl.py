@@ -17,7 +17,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
 
-VERSION = 7
+VERSION = 8
 LAST = True  # any other format comes first
 
 

@@ -36,7 +36,8 @@ forward or backward among them, and each step has a line; and, with a unit, wher
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
 (`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
-sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step.  A unit
+sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
+one that times the rate is what a count has grown by (`frames 4096 | fps 640 | time 3.2`).  A unit
 that was found so is in params (`time_unit`, inferred).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
@@ -57,7 +58,7 @@ it is the mean since the epoch began.  `data: 0.02  batch: 0.86` are times, if t
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
-[0/50]`, is not that of the epoch; where one line in ten follows a validation or saving, the stamps of these tell no time; and a cost with a unit of time (`step cost: 187.5 ms`) is
+[0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
@@ -83,7 +84,7 @@ restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3`
 `0/2`, `1/2` and `2/2` are three of two: they count parts of an epoch, and give no time.  `Epoch 3 - VAL - Batch 100` is of a
 validation.  `dt` beside an epoch alone is its time.
 
-A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01`,
+A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 

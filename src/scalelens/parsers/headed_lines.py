@@ -14,7 +14,8 @@ where validation or saving comes between most headings.  Where two kinds of head
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 200 lines below one are of its epoch, whatever
-comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
+comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`), but not that of other work
+(`Inference finished in 3.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
 below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  Fewer than five are read only where
 they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
@@ -43,6 +44,7 @@ from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
+from scalelens.tabular.unknown_logs.epoch_times import is_elsewhere
 from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
@@ -199,11 +201,14 @@ class _Blocks:
             fields = parsed(text).fields if not parts else []
             ends = not fields and self.role == "step" and (not self.is_ruled or _RULED.search(text))
             left[whose] = 0 if ends else left[whose] - 1
-            evaluates = bool(_EVALUATES.match(text))
+            evaluates, elsewhere = bool(_EVALUATES.match(text)), is_elsewhere(text)
             for column, value in filter(None, map(self.table.named, fields if whole else [])):
-                if evaluates and read_name(column).unit in TIMES:
+                role, unit = read_name(column)
+                if evaluates and unit in TIMES:
                     self.validated += 1  # its own time, whatever that is called
                     continue
+                if elsewhere and unit in TIMES and role in ("time", "elapsed"):
+                    continue  # `Inference finished in 3.5 s`
                 if opened[whose].cells.setdefault(column, value) != value:
                     self.repeated.add(column)  # of training, then of validation
         for record in opened.values():

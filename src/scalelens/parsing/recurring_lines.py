@@ -29,9 +29,12 @@ RECURS = 5  # lines of a pattern, at least
 _RECORD = 100  # lines that one record fills, at most
 _MOST_REPORTED = 20  # patterns of one text
 
-_WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed", "loss")
+_WORDS = (
+    "step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed", "loss", "duration", "finished",
+    "completed", "done in", "second", "cost",
+)  # fmt: skip
 FINDER = ahocorasick_rs.BytesAhoCorasick(
-    [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())]
+    [form.encode() for word in _WORDS for form in (word, word.capitalize(), word.upper())]
     + [form.encode() for word in COUNTING for form in (word, word.capitalize())]
     + [b"/s", b"per_sec", b"s/it"],
     implementation=ahocorasick_rs.Implementation.DFA,
@@ -105,7 +108,12 @@ ELSEWHERE = re.compile(
     r"|warm",
     re.IGNORECASE,
 )
-SOURCE_FILE = re.compile(r"\b\w+\.py\b")  # `test.py:108` is where a line was printed from, and not a test
+# Where a line was printed from is no work: `test.py:108`, and a logger called `models.train_eval - INFO`.
+SOURCE_FILE = re.compile(r"\b\w+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)* - (?=(?:INFO|DEBUG)\b)")
+# What a validation gave, beside the epoch: `Epoch 3 | time 20.5 s | valid acc 0.5`.
+VALIDATED = re.compile(
+    r"(?<![a-z])(?:val|valid|validation|test|dev)[ _-](?:acc(?:uracy)?|loss|f1|auc|err(?:or)?)(?![a-z])", re.IGNORECASE
+)
 
 
 class Recurring(NamedTuple):
@@ -291,6 +299,10 @@ def _is_bar_of_training(skeleton: str) -> bool:
     return _TRAINING.search(label) is not None and not ELSEWHERE.search(label)
 
 
+def _masked(found: re.Match[str]) -> str:
+    return "~" * len(found[0])
+
+
 def _without_times(text: str) -> str:
     """A line in which dates, times of day and progress bars are masked, with single blanks."""
     text = text.replace("#", " ")
@@ -315,7 +327,11 @@ def _traits_of(skeleton: str) -> _Traits:
     if not positions:
         return _Traits((), False, bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", skeleton))))
     training = _TRAINING.search(skeleton)
-    searched = SOURCE_FILE.sub(lambda file: "~" * len(file[0]), skeleton) if ".py" in skeleton else skeleton
+    searched = skeleton
+    if ".py" in skeleton or " - " in skeleton:
+        searched = SOURCE_FILE.sub(_masked, searched)
+    if "poch" in skeleton:
+        searched = VALIDATED.sub(_masked, searched)
     if (other := ELSEWHERE.search(searched)) and (other.start() < positions[0] or not training):
         return _Traits((), False, False)
     without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))

@@ -5,7 +5,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from scalelens.database.connect import needed_tables
 from scalelens.queries.header import Query
+from scalelens.queries.load import needed_by
 from scalelens.queries.parameter_values import words
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
@@ -25,7 +27,6 @@ _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
 # Choices of what is counted: where the default has no rows, another may.
 _COUNTED = ("per",)
 _RUN = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;])")  # a run as an argument, by its id
-_SAME_ROWS = {"step_times": "steps", "_step_times_of": "steps"}
 
 
 class _Reason(NamedTuple):
@@ -145,14 +146,26 @@ def _named(key: str, run: str, names: Mapping[str, str]) -> str:
     return f'{key}="{name}"' if " " in name else f"{key}={name}"
 
 
+def nothing_was_read(session: Session, query: Query) -> bool:
+    """Whether all tables are empty from which a query takes its rows, so that other parameters give it none either."""
+    tables = _tables_of(session, query) & {*_MEASURED, "phases"}
+    return not any(_has_rows(session, f"main.{table}") for table in sorted(tables))
+
+
 def _missing(session: Session, query: Query) -> list[_Reason]:
     """That no file was read of the kinds that the query needs, if none was."""
-    read = _tables_of(session.queries, query)
-    needed = [table for table in _MEASURED if table in read & _NEEDED.get(query.topic, {*_MEASURED})]
+    needed = [
+        table for table in _MEASURED if table in _tables_of(session, query) & _NEEDED.get(query.topic, {*_MEASURED})
+    ]
     if not needed or any(_has_rows(session, f"main.{table}") for table in needed):
         return []
     kinds = " and no ".join(_MEASURED[table] for table in (needed if query.topic in _NEEDED else needed[:1]))
     return [_Reason(f"no {kinds} was read", _explained(query))]
+
+
+def _tables_of(session: Session, query: Query) -> set[str]:
+    """The tables that a query reads, itself and through those that it calls."""
+    return needed_tables(query.name, needed_by(query.name, session.queries))
 
 
 def _counted_otherwise(session: Session, question: Question, query: Query) -> list[_Reason]:
@@ -169,19 +182,6 @@ def _counted_otherwise(session: Session, question: Question, query: Query) -> li
                 reason = f"nothing was measured per {now}, but per {other}"
                 return [_Reason(reason, f"see it with: scalelens query {query.name} {given}")]
     return []
-
-
-def _tables_of(queries: Mapping[str, Query], query: Query) -> set[str]:
-    """The tables that a query reads, itself and through those that it calls."""
-    tables: set[str] = set()
-    wanted, seen = [query.name], {query.name}
-    while wanted:
-        for source in queries[wanted.pop()].reads():
-            tables.add(_SAME_ROWS.get(source, source))
-            if source in queries and source not in seen:
-                seen.add(source)
-                wanted.append(source)
-    return tables
 
 
 def _explained(query: Query) -> str:

@@ -71,7 +71,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     modules = [pair for pair in modules if not traces_alone or getattr(pair[1], "ABOUT_TRACES", False)]
     named = _answers_asked(session, traces_alone)
     statements = (_RUNS_SQL, *(module.SQL for _, module in modules), *map(_statement_of, named))
-    statements += () if traces_alone else (other_figures.statement(FIRST_CHART),)
+    statements += () if traces_alone else (other_figures.about(FIRST_CHART),)
     session.share(*(Question(sql=statement) for statement in statements))
     asking = Asking(session)
     overview = asking.rows(_RUNS_SQL)

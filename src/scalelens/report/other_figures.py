@@ -1,13 +1,13 @@
 """What the rows of a warehouse can show, for a user whose first choice of a figure has nothing to draw."""
 
-from pathlib import Path
-
 from scalelens.charts.run_rates import MOST_RUNS
 from scalelens.charts.style import MOST_SERIES
 from scalelens.charts.temporal_breakdown import MOST_RANKS
+from scalelens.database.connect import needed_tables
+from scalelens.queries.load import needed_by
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
-from scalelens.question.session import Session, ask
+from scalelens.question.session import Session
 from scalelens.report.findings.printed_rates import SQL as RATES_OF_DEVICES
 from scalelens.report.findings.printed_rates import TIMED
 from scalelens.report.findings.quality import LEAST_ACCURACY, SCORE_OF_METRICS
@@ -22,6 +22,7 @@ _EVALUATED = (
     "AND run_id IN (SELECT run_id FROM phases WHERE phase = 'evaluation' AND ts IS NOT NULL) "
     "GROUP BY run_id HAVING count(*) > 1 LIMIT 1"
 )
+_TABLES = ("steps", "phases", "metrics", "events", "power", "energy", "collective_benchmarks")  # what charts draw
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
 # In how many ways the runs with times of steps were made: where there are several, a step is not the same work in each,
@@ -160,39 +161,48 @@ _SHOWN_BY = (
         "SELECT '' FROM power WHERE isfinite(power_w) HAVING count(*) > 0 AND count(ts) = 0",
     ),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
+    (
+        "plot throughput -o throughput.pdf",  # rates of whole jobs
+        "SELECT '' FROM throughput() WHERE coalesce(samples_per_s, tokens_per_s) > 0 "
+        "HAVING count(*) > 1 AND count(devices) = 0 AND count(DISTINCT coalesce(nodes, 0)) = 1",
+    ),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )
 
 
-def remedy(root: Path, refused: str, runs: str = "") -> str:
+def remedy(session: Session, refused: str, runs: str = "") -> str:
     """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does."""
-    commands = shown_by(root, refused, runs)
+    commands = shown_by(session, refused, runs)
     return f"what these logs can show: scalelens {commands[0]}" if commands else ""
 
 
-def statement(refused: str, runs: str = "") -> str:
-    """What `shown_by` asks."""
-    selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})"
-    of_runs = [rows.replace(_SELECTED, selected if runs.strip() else "true") for _, rows in _offered(refused)]
-    return "SELECT " + ", ".join(f"({rows})" for rows in of_runs)
+def about(refused: str, runs: str = "") -> str:
+    """What `shown_by` asks of a warehouse with rows of each kind: a session for it is about that."""
+    return f"{_statement(_offered(refused, runs))}; {RUN_NAMES}"
 
 
-def _offered(refused: str) -> list[tuple[str, str]]:
+def _statement(offered: list[tuple[str, str]]) -> str:
+    return "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
+
+
+def _offered(refused: str, runs: str) -> list[tuple[str, str]]:
+    selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})" if runs.strip() else "true"
     return [
-        (command, rows)
+        (command, rows.replace(_SELECTED, selected))
         for command, rows in _SHOWN_BY
         if "score_name" in command or not command.startswith(f"plot {refused} ")
     ]
 
 
-def shown_by(asked: Path | Session, refused: str, runs: str = "") -> list[str]:
-    """Commands that show what was asked, other than the chart that was `refused`: the most telling first.
+def shown_by(session: Session, refused: str, runs: str = "") -> list[str]:
+    """Commands that show what the warehouse has, other than the chart that was `refused`: the most telling first.
 
     Where `runs` were selected, a command that draws one run names one of these.
     """
-    offered = _offered(refused)
-    question = Question(sql=statement(refused, runs))
-    answer = asked.ask(question) if isinstance(asked, Session) else ask(asked, question, also=RUN_NAMES)
+    offered = _with_rows(session, _offered(refused, runs))
+    if not offered:
+        return []
+    answer = session.ask(Question(sql=_statement(offered)))
     (found,) = answer.frame.rows()
     commands = [
         command.format(value, run=in_command(answer.run_names, value) if "{run}" in command else "")
@@ -200,3 +210,12 @@ def shown_by(asked: Path | Session, refused: str, runs: str = "") -> list[str]:
         if value is not None
     ]
     return list(dict.fromkeys(commands))
+
+
+def _with_rows(session: Session, offered: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those that read a table with rows: where all are empty, the answer is known before it takes time to plan."""
+    counted = ", ".join(f"EXISTS (FROM {table})" for table in _TABLES)
+    (found,) = session.ask(Question(sql=f"SELECT {counted}")).frame.rows()
+    filled = {table for table, has_rows in zip(_TABLES, found, strict=True) if has_rows}
+    queries = session.queries
+    return [(command, rows) for command, rows in offered if filled & needed_tables(rows, needed_by(rows, queries))]

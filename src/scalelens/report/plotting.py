@@ -19,7 +19,7 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.question.answer import Answer, run_ids
-from scalelens.question.empty import NO_RECORD, not_understood, reasons
+from scalelens.question.empty import NO_RECORD, not_understood, nothing_was_read, reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
@@ -91,9 +91,11 @@ def plot(
         plotted = in_session(root, drawn, query_folders, about)
     except _NothingToDrawError as refusal:
         question = _question_of(chart, parameters or {})
-        with Session(root, query_folders, question.statement) as session:
+        runs = str(question.parameters.get("runs", ""))
+        about = f"{question.statement}; {other_figures.about(name, runs)}"
+        with Session(root, query_folders, about) as session:
             why = reasons(session, question)[0]
-            other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
+            other = other_figures.remedy(session, name, runs)
             advice = other or not_understood(session) or why.what_to_do
         because = "" if why.what == NO_RECORD else f": {why.what}"
         raise UserError(f"{refusal}{because}", advice) from None
@@ -122,7 +124,7 @@ def draw(
     if hasattr(chart, "MOST_RUNS"):
         _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
     answer = ask_for(question)
-    for other in getattr(chart, "INSTEAD", ()):
+    for other in _instead(session, chart, query, answer):
         if not answer.table.num_rows and not other.keys() & parameters.keys():
             question = _question_of(chart, {**parameters, **other}, further)
             answer = ask_for(question)
@@ -146,6 +148,14 @@ def draw(
         raise UserError(_with_runs(str(refusal), session, runs)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
+
+
+def _instead(session: Session, chart: ModuleType, query: Query | None, answer: Answer) -> Sequence[Mapping[str, Any]]:
+    """Other parameters with which the chart may have rows, where its answer has none."""
+    others: Sequence[Mapping[str, Any]] = getattr(chart, "INSTEAD", ())
+    if answer.table.num_rows or not others or (query and nothing_was_read(session, query)):
+        return ()
+    return others
 
 
 def drawable_first(runs: Sequence[str], rows: pl.DataFrame, draw_rows: Callable[[pl.DataFrame], Any]) -> list[str]:

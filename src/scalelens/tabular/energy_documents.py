@@ -9,7 +9,7 @@ from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.values import amount, json_number
 from scalelens.tabular.cells import nested_values
 from scalelens.tabular.energy_columns import energy_column
-from scalelens.tabular.energy_layout import DURATION, EnergyLayout, energy_layout, is_whole, lacking_unit
+from scalelens.tabular.energy_layout import DURATION, EnergyLayout, energy_layout, is_whole, without_unit
 from scalelens.tabular.value_pairs import value_pairs
 
 _STEP = re.compile(r"(?:global_?|train_?)?(?:step|epoch|iter(?:ation)?)", re.IGNORECASE)
@@ -132,8 +132,8 @@ def with_cooling(value: Any, depth: int = 0) -> bool:
 
 def units_lacking(value: Any, depth: int = 0) -> Iterator[str]:
     """What objects of a document lack, in which an energy has no unit."""
-    if isinstance(value, dict) and (why := lacking_unit([*_texts(value)])):
-        yield why.replace("column", "value")
+    if isinstance(value, dict) and (name := without_unit([*_texts(value)])):
+        yield f"the value {name} has no unit: {name}_j, or {name} [kWh], would say it"
     if depth < _DEEPEST and isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from units_lacking(each, depth + 1)

@@ -159,12 +159,11 @@ def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:
     ]
 
 
-def lacking_unit(header: Sequence[str]) -> str | None:
-    """What a table of durations and energies lacks, if their unit."""
+def without_unit(header: Sequence[str]) -> str | None:
+    """The first energy without a unit in a table of durations and energies."""
     if any(map(_STEPS.fullmatch, header)) or not any(map(_TIMED.search, header)):
         return None
-    name = next(filter(lacks_unit, header), None)
-    return f"the column {name} has no unit: {name}_j, or {name} [kWh], would say it" if name else None
+    return next(filter(lacks_unit, header), None)
 
 
 def seconds_of(cell: str, scale: float | None) -> float | None:

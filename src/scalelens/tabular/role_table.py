@@ -94,6 +94,7 @@ ROLES = (
         "per_gpu_batch_size", "local_batch_size", "batch_per_gpu", "batch_size_per_rank")),
     Role("seq_length", "count", "tokens per sample", ("seq_length", "seq_len", "sequence_length")),
     Role("job_id", "text", "scheduler's job id", ("job_id", "slurm_job_id", "jobid")),
+    Role("energy", "energy", "energy of what a row measures; only with --map, where a name says no unit", ()),
 )  # fmt: skip
 BY_NAME = {name: role for role in ROLES for name in role.names}
 ROLE = {role.name: role for role in ROLES}
@@ -102,6 +103,7 @@ UNITS_OF_KIND: dict[str, dict[str, float]] = {
     "time": factors("s", "ms", "us", "ns", "min", "h"),
     "fraction": factors("%") | {"1": 1.0},
     "bytes": factors("bytes", "KiB", "MiB", "GiB", "KB", "MB", "GB"),
+    "energy": factors("J", "kJ", "Wh", "kWh"),
     "rate": {"global": 1.0, "rank": 1.0},
 }
 UNSURE = ("KB", "MB", "GB")  # half of those who write these mean powers of two: only --map can say which

@@ -35,6 +35,21 @@ _PROFILED = re.compile(
     re.IGNORECASE,
 )
 
+_MEAN = re.compile(r"(?:avg|average|mean)[ _](?=.)|(?<=.)[ _](?:avg|average|mean)(?![A-Za-z])", re.IGNORECASE)
+# Words of names of columns that may count steps or epochs, and of those that hold another number.
+_COUNTED = {
+    "step": "step",
+    "steps": "step",
+    "iter": "step",
+    "iteration": "step",
+    "iterations": "step",
+    "epoch": "epoch",
+}
+_NO_COUNT = {
+    "time", "per", "total", "num", "max", "min", "mean", "avg", "std", "loss", "size", "warmup", "accumulation",
+    "grad", "ms", "s", "rate", "throughput",
+}  # fmt: skip
+
 
 class ColumnReading(NamedTuple):
     """What a column is read as."""
@@ -101,11 +116,27 @@ def assign(
                 else ColumnReading(name, None, words_of(name)[1])
             )
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
+    readings = _without_twins(readings, columns, by_column)
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
     if guess:
         readings = _with_loss(_of_the_last_steps(readings, columns))
     return _without_idle(readings)
+
+
+def _without_twins(
+    readings: list[ColumnReading], columns: Mapping[str, ColumnValues], mapped: Collection[str]
+) -> list[ColumnReading]:
+    """The readings; of two columns that say the same, as times since the start and since the only epoch began, one."""
+    said: set[tuple[object, ...]] = set()
+    kept = []
+    for reading in readings:
+        values = columns[reading.column]
+        same = (reading.role, reading.unit, values.first, values.last, values.numbers, values.falls, values.leaps)
+        twin = reading.role in _TIMES and not values.constant and reading.column not in mapped and same in said
+        kept.append(reading._replace(role=None) if twin else reading)
+        said.add(same)
+    return kept
 
 
 def _of_the_last_steps(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
@@ -319,6 +350,30 @@ def options(choices: Iterable[str]) -> str:
 def as_map(role: str, reading: ColumnReading) -> str:
     """A column as --map names it."""
     return f"{role}={reading.column}" + (f":{reading.unit}" if reading.unit else "")
+
+
+def mean_of(name: str) -> tuple[str | None, str | None]:
+    """The role and unit of a column whose name says that it is a mean: `avg_epoch_s`, `iter_time_mean`."""
+    of_one = _MEAN.sub("", name, count=1)
+    return read_name(of_one) if of_one != name else (None, None)
+
+
+def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReading]) -> str:
+    """What --map could say of a table without steps: which of its columns may be one, by their names."""
+    readings = [reading for reading in readings if not reading.role and columns[reading.column].is_number]
+    if refusal := next((reading.refusal for reading in readings if reading.refusal), None):
+        return refusal
+    if timed := next((reading for reading in readings if reading.choices and _is_any_time(reading)), None):
+        return f"if {timed.column} is one, use {options(timed.choices)}"
+    for reading in readings:
+        if (role := mean_of(reading.column)[0]) in ROLE and ROLE[role].kind == "time":
+            text = f"{role}={reading.column}:{reading.unit or 'UNIT'}"
+            return f"if {reading.column} is one, use --map {shlex.quote(text)}"
+    for reading in readings:
+        words = words_of(reading.column)[0].split("_")
+        if not _NO_COUNT.intersection(words) and (word := next(filter(_COUNTED.get, words), None)):
+            return f"if {reading.column} counts them, use --map {shlex.quote(f'{_COUNTED[word]}={reading.column}')}"
+    return "--map step=COLUMN says which column counts them"
 
 
 def listing(readings: Iterable[ColumnReading]) -> list[str]:

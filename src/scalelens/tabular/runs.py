@@ -7,16 +7,17 @@ gpus,batch_per_gpu,images_per_s                                     4 rows of on
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import settings_of_speed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
-from scalelens.tabular.column_names import metric_unit, read_name
+from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
-from scalelens.tabular.roles import ColumnReading, options
+from scalelens.tabular.roles import ColumnReading, mean_of, options
 from scalelens.tabular.table import StepTable
 
 RUN_SETTINGS = (
@@ -35,12 +36,26 @@ _OF_RECORDS = {
     "step", "batch", "epoch", "rank", "place", "phase", "timestamp", "elapsed", "interval_time", "running_time",
 }  # fmt: skip
 # What a row of a training says of itself, and one of an inference does not: a table of configurations needs one.
-_OF_TRAININGS = re.compile(r"train|epoch|loss|acc(?:uracy)?(?![a-z])|optimi[sz]er|convergence", re.IGNORECASE)
+_OF_TRAININGS = re.compile(
+    r"train|epoch|loss|acc(?:uracy)?(?![a-z])|optimi[sz]er|convergence|global_?batch|zero_?(?:stage|level)",
+    re.IGNORECASE,
+)
 _SHOWS_SPEED_OF_TRAINING = {"samples_per_s", "tokens_per_s", "epoch_time"}
-_MEAN_OF = re.compile(r"(?:avg|average|mean)[ _](?=.)", re.IGNORECASE)
-_OF_A_MEAN = {"batch_time": "batch_time", "epoch_time": "epoch_time"}
+_OF_A_MEAN = {"batch_time", "epoch_time"}
 _WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
 _LISTS = ("[", "{")  # begin a text that is a list of values
+_PATH = re.compile(r"(?:[^/\s]*/){2,}([^/\s]+?)(?:\.[A-Za-z]{2,5})?")
+# What a column of such a name says of how each run ended.
+_ENDS = re.compile(r"(?:run_?)?(?:status|outcome|state|result)", re.IGNORECASE)
+_OUTCOMES = {
+    **dict.fromkeys(
+        ("ok", "success", "successful", "succeeded", "completed", "complete", "done", "finished"), "completed"
+    ),
+    **dict.fromkeys(("oom", "out of memory", "out_of_memory"), "oom"),
+    **dict.fromkeys(("fail", "failed", "failure", "error", "crash", "crashed"), "error"),
+    **dict.fromkeys(("timeout", "timed out", "timed_out"), "time_limit"),
+    **dict.fromkeys(("cancelled", "canceled"), "cancelled"),
+}
 _MOST_RUNS = 1000
 _MOST_REPEATS = 10  # of one run
 
@@ -50,9 +65,9 @@ def as_means(readings: Sequence[ColumnReading]) -> list[ColumnReading]:
     taken = {reading.role for reading in readings}
     done = []
     for reading in readings:
-        mean = read_name(_MEAN_OF.sub("", reading.column)) if _MEAN_OF.match(reading.column) else None
-        if reading.role is None and mean and mean.role in _OF_A_MEAN and mean.unit and mean.role not in taken:
-            reading = reading._replace(role=mean.role, unit=mean.unit, refusal=None, choices=())
+        role, unit = mean_of(reading.column)
+        if reading.role is None and role in _OF_A_MEAN and unit and role not in taken:
+            reading = reading._replace(role=role, unit=unit, refusal=None, choices=())
         elif _WHOLE_TIME.fullmatch(reading.column) and reading.unit and not reading.is_text:
             reading = reading._replace(role=None, refusal=None, choices=())
         done.append(reading)
@@ -73,7 +88,7 @@ def runs_in(
         return []
     settings = [reading.column for reading in readings if reading.is_text or reading.role in RUN_SETTINGS]
     found = [*_without_spans(list(records()), [*settings, *_batches(readings)])]
-    if not of_sizes and not _name_of_rows(found, readings):
+    if not of_sizes and len(found) > 1 and not _name_of_rows(found, readings):
         return []
     alike = Counter(tuple(str(record.cells.get(column)) for column in settings) for record in found)
     return found if found and max(alike.values()) <= _MOST_REPEATS else []
@@ -93,10 +108,17 @@ def _has_sizes(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
 
 
 def _may_state_configurations(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
-    """Whether rows that a text may name have the speed of a training."""
-    rated = bool(_SHOWS_SPEED_OF_TRAINING & {reading.role for reading in readings})
-    named = any(reading.is_text and not survey.columns[reading.column].constant for reading in readings)
+    """Whether rows that a text may name, or the only row, have the speed of a training."""
+    rated = any(map(_is_speed_of_training, readings))
+    is_only_row = all(values.numbers + values.texts <= 1 for values in survey.columns.values())
+    named = is_only_row or any(reading.is_text and not survey.columns[reading.column].constant for reading in readings)
     return rated and named and any(_OF_TRAININGS.search(reading.column) for reading in readings)
+
+
+def _is_speed_of_training(reading: ColumnReading) -> bool:
+    """Whether a column holds a rate of a training, the time of an epoch, or the mean time of a step by its name."""
+    is_mean = reading.role == "batch_time" and mean_of(reading.column)[0] == reading.role
+    return is_mean or reading.role in _SHOWS_SPEED_OF_TRAINING
 
 
 def _name_of_rows(records: Sequence[TableRecord], readings: Sequence[ColumnReading]) -> str | None:
@@ -149,6 +171,7 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
 
     Texts without a role that differ from row to row are one more setting: rows that differ in them are not repeats.
     A text that is another one in each row is the run's name; beside sizes that differ in each row it is only that.
+    A status is how the run ended.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -157,7 +180,8 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
     name = None if "run" in table.columns else _name_of_rows(records, readings)
     sizes = [str(table.cell(record, role)) for record in records for role in _SIZES[:1] if role in table.columns]
     labels = [reading.column for reading in readings if _labels_rows(survey.columns[reading.column], reading)]
-    labels = [label for label in labels if label != name or len({*sizes}) < len(records)]
+    ending = _outcome_in(records, readings)
+    labels = [label for label in labels if label != ending and (label != name or len({*sizes}) < len(records))]
     for record in records:
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -166,12 +190,34 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
             rows.new_part()
         is_first = False
         _write_facts(rows, record, table, readings)
+        if ending and (outcome := _outcome_of(record.cells.get(ending))):
+            rows.param("outcome", outcome, record.line)
         if name:
-            rows.param("run", str(record.cells[name]), record.line)
+            path = _PATH.fullmatch(str(record.cells[name]))
+            rows.param("run", path[1] if path else str(record.cells[name]), record.line)
         texts = (record.cells.get(column) for column in labels)
-        if label := " · ".join(str(text) for text in texts if not is_blank(text) and not str(text).startswith(_LISTS)):
+        if label := " · ".join(str(text) for text in texts if _is_word(text)):
             rows.param("row_label", label, record.line)
         _write_measured(rows, record, table, scope)
+
+
+def _outcome_in(records: Sequence[TableRecord], readings: Sequence[ColumnReading]) -> str | None:
+    """The column that says how each run ended, in words that are all known."""
+    for reading in readings:
+        if reading.is_text and _ENDS.fullmatch(reading.column.strip()):
+            said = [record.cells.get(reading.column) for record in records if not record.damage]
+            if any(map(_outcome_of, said)) and all(is_blank(text) or _outcome_of(text) for text in said):
+                return reading.column
+    return None
+
+
+def _outcome_of(text: Any) -> str | None:
+    return _OUTCOMES.get(str(text).strip().lower())
+
+
+def _is_word(text: Any) -> bool:
+    """Whether a text says something of a row, as no blank, no list and no path does."""
+    return not (is_blank(text) or str(text).startswith(_LISTS) or _PATH.fullmatch(str(text)))
 
 
 def _labels_rows(values: ColumnValues, reading: ColumnReading) -> bool:

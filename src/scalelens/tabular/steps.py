@@ -28,7 +28,7 @@ from scalelens.tabular.cells import (
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
-from scalelens.tabular.roles import ColumnReading, as_map, assign, column_and_unit, may_be_of_training
+from scalelens.tabular.roles import ColumnReading, as_map, assign, column_and_unit, may_be_of_training, supposed
 from scalelens.tabular.runs import RUN_SETTINGS, as_means, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
@@ -97,7 +97,7 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     """Why a table is not one of steps, or None."""
     roles = {reading.role for reading in readings}
     if not roles & set(_OF_STEPS):
-        return "a table without a step, an epoch or a time per step; --map says which column is one"
+        return f"a table without a step, an epoch or a time per step; {supposed(survey.columns, readings)}"
     if not any(
         not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch", "averaged_steps")
         for reading in readings

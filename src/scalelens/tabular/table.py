@@ -48,7 +48,7 @@ class StepTable:
         self.of_run = [role for role in OF_RUN if role in self.columns]
         self.factors = {role: reading.factor for role, reading in self.columns.items()}
         self.metrics = [
-            reading for reading in readings if reading.role in (None, "tokens_per_s") and not reading.is_text
+            reading for reading in readings if reading.role in (None, "tokens_per_s", "energy") and not reading.is_text
         ]
         undecided = any(choice.startswith("batch_time=") for reading in readings for choice in reading.choices)
         stamped = "timestamp" in self.columns and not {"step", "batch"}.isdisjoint(self.columns)

@@ -34,7 +34,8 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True
     if by_row and place == len(table.cells) - 1 and _is_of_a_mean(table, relation, place):
         return True
-    if "sum of {0} ... " in relation.form and not slipped and _is_among_its_parts(relation, place, printed):
+    may_be_score = not slipped or printed.unit == "%"  # ten modules are covered by 100 %, and so is all
+    if "sum of {0} ... " in relation.form and may_be_score and _is_among_its_parts(relation, place, printed):
         return True
     is_change = bool(_OF_A_BASE.search(relation.form)) or (relation.fit.free and printed.unit in ("x", "%"))
     of_one = len(relation.operands) == 1

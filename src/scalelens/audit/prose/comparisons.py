@@ -94,6 +94,11 @@ _SHARES = (
     re.compile(r"<(?P<a>\d+)> ?\(=? ?<(?P<c>\d+)> of <(?P<b>\d+)>\)"),
     re.compile(r"<(?P<c>\d+)>[^<>.;:()]{0,10} ?\(=? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
 )
+_PART = re.compile(
+    r"<(?P<a>\d+)>(?: [a-z]+){0,3} (?:out )?of (?:the |all |its |their |a total of )?(?:[a-z-]+ )?<(?P<b>\d+)>"
+)
+_SURE = ("swapped", "differs", "ten")
+_SLASHED = re.compile(r"\d ?/ ?\d")
 _FRACTION = re.compile(
     r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:) ?"
     r"(\d+(?:\.\d+)?) ?%(?P<end> ?\)|$|[,;.]|(?: [a-z]+){1,2}\))",
@@ -210,35 +215,55 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
 
 
 def _shares(sentence: Sentence) -> Iterator[Finding]:
+    seen: set[int] = set()
+    for a, b, c, aside, is_lone in _stated_shares(sentence):
+        if id(c) not in seen and (finding := _held_share(a, b, c, aside, is_lone)):
+            seen.add(id(c))
+            yield finding
+
+
+def _stated_shares(sentence: Sentence) -> Iterator[tuple[Number, Number, Number, bool, bool]]:
+    """Part, whole and share; whether the share comes first; and whether only being alone binds the share to them."""
+    marked, numbers = sentence.marked, sentence.numbers
     for pattern in _SHARES:
-        for found in pattern.finditer(sentence.marked):
-            a, b, c = (sentence.numbers[int(k)] for k in (found["a"], found["b"], found["c"]))
-            if (
-                c.unit != "%"
-                or any(each.hedge == "bound" for each in (a, b, c))
-                or min(a.low, b.low) <= 0
-                or c.high < 1 <= middle(a.bounds)  # "recall: 0 % (17/502 positive)": of something else
-                or (a.unit == "%") != (b.unit == "%")
-            ):
-                continue
-            if a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED:
-                continue
-            unit = a.unit or b.unit
-            first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
-            aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
-            share = float(100 * middle(first) / middle(second))
-            if aside and slip(c.text, share, share)[-3:] in ("", "two"):
-                continue
-            if any(each.hedge for each in (a, b, c)) and (
-                abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
-            ):
-                continue
-            if "/" in a.unit and not b.unit:
-                continue  # "50 tokens/s = 22 % of the 32k ceiling"
-            texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
-            same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
-            if (not same or _has_slip_of_share(*texts)) and (finding := _of_share(first / second, a, b, c)):
-                yield finding
+        for found in pattern.finditer(marked):
+            a, b, c = (numbers[int(found[k])] for k in "abc")
+            yield a, b, c, found.start("c") < found.start("a"), False
+    parts = [found for found in _PART.finditer(marked) if numbers[int(found["a"])].unit != "%"]
+    places = [place for place, each in enumerate(numbers) if each.unit == "%"]
+    if len(parts) == len(places) == 1 and not (_SLASHED.search(sentence.text) or _OTHER_QUANTITY.search(marked)):
+        a, b, c = (numbers[int(k)] for k in (parts[0]["a"], parts[0]["b"], places[0]))
+        if a.high < b.low and ("." in a.text) >= ("." in b.text):
+            yield a, b, c, int(parts[0]["a"]) > places[0], True
+
+
+def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> Finding | None:
+    """The finding if part and whole do not give the share; one that comes first may explain, not derive."""
+    if (
+        c.unit != "%"
+        or any(each.hedge == "bound" for each in (a, b, c))
+        or min(a.low, b.low) <= 0
+        or c.high < 1 <= middle(a.bounds)  # "recall: 0 % (17/502 positive)": of something else
+        or (a.unit == "%") != (b.unit == "%")
+        or (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED)
+        or ("/" in a.unit and not b.unit)  # "50 tokens/s = 22 % of the 32k ceiling"
+    ):
+        return None
+    unit = a.unit or b.unit
+    first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
+    share = float(100 * middle(first) / middle(second))
+    room = sum(float((x.high - x.low) / (x.high + x.low)) for x, n in ((first, a), (second, b)) if not n.text.isdigit())
+    if aside and slip(c.text, share * (1 - room), share * (1 + room))[-3:] in ("", "two"):
+        return None  # "2.1 % (3 of 285 layers)"
+    if any(each.hedge for each in (a, b, c)) and (
+        abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
+    ):
+        return None
+    if is_lone and not slip(c.text, share * (1 - room), share * (1 + room)).endswith(_SURE):
+        return None
+    texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
+    same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
+    return _of_share(first / second, a, b, c) if not same or _has_slip_of_share(*texts) else None
 
 
 def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:

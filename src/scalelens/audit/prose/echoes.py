@@ -15,13 +15,14 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.twice import cells_of_one_name
 from scalelens.audit.prose.bound import is_of_a_fraction
-from scalelens.audit.prose.likeness import Likeness, is_coded
+from scalelens.audit.prose.likeness import Likeness
 from scalelens.audit.prose.places import Place, middle_of, places_of
 from scalelens.audit.prose.repeated import MEAN, QUOTED, is_joined
 from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 
-_PLAIN = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_PLAIN = re.compile(r"\d[\d,]*(?:\.\d+)?[kMBT]?")
+_NAME = re.compile(r"[kMBT]?$")  # of a power of ten
 _ANOTHER = re.compile(
     r"\b(?:another|other|second|previous|earlier) (?:run|attempt|seed|machine)s?\b|\bre-?run\b", re.IGNORECASE
 )
@@ -29,7 +30,7 @@ _MEANS = {"mean", "average", "avg", "median", "geomean"}
 _MOST_ALIKE = 12
 _COMMON_NAMES, _LEAST_SWAPPED = 2, 2
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
-_FAR_OF_FEW, _FAR = 1.05, 1.005  # two measurements of one kind may be nearer
+_FAR_OF_FEW, _FAR = 1.05, 1.002  # two measurements of one kind may be nearer
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -66,8 +67,8 @@ def _alike(places: list[Place]) -> Iterator[tuple[str, Place, Place]]:
         digits, shape = place.digits, place.shape
         if (
             place.significant < _LEAST_DIGITS
-            or place.number.low <= 0
-            or not _PLAIN.fullmatch(place.number.text.lstrip("+"))
+            or place.number.low <= 0 <= place.number.high
+            or not _PLAIN.fullmatch(place.number.text.lstrip("+-\u2212"))
         ):
             continue
         groups[POINT, digits.strip("0")].append(place)
@@ -82,35 +83,33 @@ def _alike(places: list[Place]) -> Iterator[tuple[str, Place, Place]]:
 
 def _may_be_one(words: str, a: Place, b: Place) -> bool:
     """Whether two numbers may be of one measurement, and differ by just this slip."""
-    if a.source == b.source or a.form == b.form or len({a.number.unit, b.number.unit} - {""}) > 1:
+    if a.source == b.source or (words != POINT and a.form == b.form) or len({a.number.unit, b.number.unit} - {""}) > 1:
         return False
+    few = min(a.significant, b.significant) < _MANY
+    is_mixed, has_points = (a.table is None) != (b.table is None), ["." in each.number.text for each in (a, b)]
     if a.table is not None and b.table is not None and (a.table is b.table or len(a.near & b.near) < _COMMON_NAMES):
         return False
-    if _is_of_a_mean(a) != _is_of_a_mean(b) or _are_of_two_runs(a, b):
+    if (is_mixed or (few and words != POINT)) and _is_of_a_mean(a) != _is_of_a_mean(b):
+        return False
+    if (words != POINT or has_points[0] != has_points[1]) and _are_of_two_runs(a, b):
+        return False
+    if len({(_NAME.findall(each.number.text)[0], each.number.low < 0) for each in (a, b)}) > 1:
         return False
     if words != POINT and a.whole and a.whole == b.whole:
         return False  # two parts of it
     if a.number.text in b.printed or b.number.text in a.printed:
         return False  # there they are two
-    if is_coded(a, b) and is_coded(b, a) and words == POINT:
-        return False
     larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
     whole, has_units = "." not in a.number.text + b.number.text, a.number.unit == b.number.unit
     if words == POINT:
         same = whole or a.digits.lstrip("0") == b.digits.lstrip("0")
         is_sure = (has_units or min(a.significant, b.significant) >= _LONG) and not _are_scaled(a, b)
-        has_whole = "." not in a.number.text or "." not in b.number.text
         is_sure &= len(a.digits.strip("0")) > 1
-        return same and is_sure and abs(larger / smaller - 10) < 1e-6 and not (has_whole and _are_sizes(a, b))
-    if (
-        a.digits == b.digits
-        or (whole and _are_sizes(a, b))
-        or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b))
-    ):
+        return same and is_sure and abs(larger / smaller - 10) < 1e-6 and (all(has_points) or not _are_sizes(a, b))
+    if a.digits == b.digits or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b)):
         return False
     if words == DIGIT:
-        few = min(a.significant, b.significant) < _MANY
-        if few and whole and not (a.number.unit or b.number.unit):
+        if few and whole and (_are_sizes(a, b) or not (a.number.unit or b.number.unit)):
             return False  # counts of two things
         return larger / smaller > (_FAR_OF_FEW if few else _FAR) and not set(a.digits + b.digits) <= set("01")
     differ = [k for k, (x, y) in enumerate(zip(a.digits, b.digits, strict=True)) if x != y]

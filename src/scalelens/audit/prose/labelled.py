@@ -25,7 +25,7 @@ _MARKS = str.maketrans("*_$\\~`", "      ")
 _WORD = re.compile(r"[a-z0-9][\w.+/-]*|[^\W\d_]+")
 _PLAIN = re.compile(
     r"\b(?:is|was|has|had|have|reach\w*|achiev\w*|gets?|got|scor\w*|takes?|took|needs?|uses?|used|runs?|ran|at|of|the|"
-    r"an?|its|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|gives?|shows?|yields?)\b"
+    r"an?|its|rates?|scores?|values?|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|gives?|shows?|yields?)\b"
 )
 _FOR = re.compile(r"\s+(?:for|with|by|from|in|on)\s+(?:the\s+|our\s+|exact\s+)?")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -36,6 +36,7 @@ _FAR = 0.05
 _NEAR = 0.02  # two measurements may differ by so much
 _LEAST_LETTERS = 3
 _LEAST_NUMBERED = 2  # cells
+_TWICE = 2
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -60,9 +61,13 @@ def find(document: Document) -> Iterator[Finding]:
             cell = _cell_of(sentence, place, text, rows)
             if cell is None or document.is_of_a_log(number):
                 continue
-            words = _why(number, *cell, is_new=counts[number.text.replace(",", "")] == 1)
-            if words and not is_of_another(cell[1], sentence, place) and not is_given(document, index, number):
-                yield given_twice(number, cell[0], _place(*cell), words)
+            is_new = counts[number.text.replace(",", "")] == 1
+            words = _why(number, *cell, is_new=is_new)
+            copied = _copied(number, *cell) if is_new and not words else ""
+            if (copied or (words and not is_given(document, index, number))) and not is_of_another(
+                cell[1], sentence, place
+            ):
+                yield given_twice(number, cell[0], _place(*cell), words or copied)
                 break
 
 
@@ -196,6 +201,24 @@ def _why(number: Number, cell: Number, table: TextTable, is_new: bool) -> str:
     if len(others) == 1 and len(mine) >= _LEAST_DIGITS and "." in number.text + cell.text and away > _FAR:
         return f'the value of "{table.texts[others[0]][0]}"'
     return ""
+
+
+def _copied(number: Number, cell: Number, table: TextTable) -> str:
+    """Whose value stands in the cell too, if no other two of the column are the same; "" if it is its own."""
+    texts = Counter(each.text for cells in table.cells if (each := cells[cell.cell or 0]))
+    few = min(len(_digits(each).strip("0")) for each in (number, cell)) < _LEAST_DIGITS
+    if few or cell.low <= 0 or number.unit != cell.unit or _shape(number) != _shape(cell):
+        return ""
+    if texts[cell.text] != _TWICE or sum(count > 1 for count in texts.values()) > 1:
+        return ""
+    if abs(float(number.low / cell.low) - 1) <= _FAR:
+        return ""
+    other = next(
+        row
+        for row, cells in enumerate(table.cells)
+        if row != cell.row and (each := cells[cell.cell or 0]) and each.text == cell.text
+    )
+    return f'the value of "{table.texts[other][0]}"'
 
 
 def _place(cell: Number, table: TextTable) -> str:

@@ -18,7 +18,18 @@ from math import copysign, log2, log10, sqrt
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.places import Place, digits_of, middle_of
-from scalelens.audit.prose.weights import IF_ALONE, IF_GIVEN, LIMITS, MIXED, POINT, SENTENCES, TABLES, WEIGHTS
+from scalelens.audit.prose.weights import (
+    DIGIT,
+    IF_ALONE,
+    IF_DOUBTFUL,
+    IF_GIVEN,
+    LIMITS,
+    MIXED,
+    POINT,
+    SENTENCES,
+    TABLES,
+    WEIGHTS,
+)
 from scalelens.audit.tokens import with_characters
 
 _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
@@ -83,25 +94,28 @@ class Likeness:
         one of them give it.
         """
         digits = min(a.significant, b.significant, _MANY)
-        tables = (a.table is not None) + (b.table is not None)
+        tables, many = (a.table is not None) + (b.table is not None), digits == _MANY
         kind = (SENTENCES, MIXED, TABLES)[tables]
-        if (kind == MIXED and _tells_of_another(a, b)) or (
-            kind == TABLES and slip != POINT and _common(a, b) < _LEAST_COMMON
-        ):
+        if kind == TABLES and slip != POINT and _common(a, b) < _LEAST_COMMON:
             return False
-        if kind == SENTENCES and _unshared(a, b) >= (_LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS):
+        if slip == POINT and many:
+            return bool((a.near | a.wide) & (b.near | b.wide) or a.others & b.others)
+        least = _LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS
+        if kind == SENTENCES and _unshared(a, b) >= least and (slip == DIGIT or not many):
             return False  # two cases, each with numbers of its own
-        if slip == POINT and digits == _MANY:
-            return bool(a.near & b.near or a.others & b.others)
         own = self._features(a, b)
-        if kind == MIXED and slip != POINT and own[_OF_ROW] < _BETTER:
+        of_another = kind == MIXED and _tells_of_another(a, b)
+        doubtful = of_another or (kind == MIXED and slip != POINT and own[_OF_ROW] < _BETTER)
+        if (of_another and slip != POINT) or (doubtful and slip == DIGIT):
             return False
         features = (*own, *self._surroundings(a, b, pairs, kind))
         shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
-        enough = LIMITS[slip, kind][digits == _MANY] + (
-            IF_ALONE if kind == TABLES and _common(a, b) < _LEAST_COMMON else 0
-        )
-        return shown >= enough + IF_GIVEN or (shown >= enough and not is_given())
+        enough = LIMITS[slip, kind][many]
+        if kind == TABLES and _common(a, b) < _LEAST_COMMON:
+            enough += IF_ALONE
+        if doubtful and not many:
+            enough += IF_DOUBTFUL
+        return shown >= enough + IF_GIVEN or (shown >= enough and (slip != DIGIT or not is_given()))
 
     def _surroundings(self, a: Place, b: Place, pairs: int, kind: str) -> tuple[float, ...]:
         """Where both stand, how often, and how they differ."""
@@ -125,7 +139,7 @@ class Likeness:
             min(log2(max(times[1], 1)), 3.0),
             log2(1 + pairs),
             float(bool(a.number.hedge or b.number.hedge)),
-            float(is_coded(a, b)) + float(is_coded(b, a)),
+            float(_is_coded(a, b)) + float(_is_coded(b, a)),
             sqrt(abs(len(a.others) - len(b.others))),
             min(4.0, float(_unshared(a, b))),
             min(4.0, log2(1 + _common(a, b))),
@@ -159,7 +173,7 @@ class Likeness:
             float(len(tables) == 1),
             float(len(tables) > 1),
             float(_has_another(a, b) and _has_another(b, a)),
-            float(is_coded(a, b) and is_coded(b, a)),
+            float(_is_coded(a, b) and _is_coded(b, a)),
             float("." not in a.number.text + b.number.text),
             float(min(a.significant, b.significant) >= _LONG),
             sum(known(x.near & (y.near | y.wide)) / (known(x.near) + 1.0) for x, y in tables),
@@ -241,7 +255,7 @@ def _tells_of_another(a: Place, b: Place) -> bool:
     return len(said.peers) - inside > inside
 
 
-def is_coded(a: Place, b: Place) -> bool:
+def _is_coded(a: Place, b: Place) -> bool:
     """Whether one has a name near it that the other one has not, such as "fp16" or "a100"."""
     return any(_CODED.match(word) for word in a.near - b.wide)
 

@@ -21,6 +21,7 @@ from scalelens.audit.tokens import with_characters
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
 _MOST_NUMBERS, _MOST_ROWS, _MOST_HOMES = 20, 80, 2
+_ASIDE = re.compile(r"\(([^()\d]*)$")
 _NEAR = 90  # characters between the two numbers
 _LEAST_DIGITS, _MANY = 3, 4
 _FAR = 0.05  # two measurements of one kind may differ by less
@@ -58,8 +59,17 @@ def find(document: Document) -> Iterator[Finding]:
                     cell, slip = found
                     if is_of_all_rows(sentence, number, cell.table, cell.row, cell.column):
                         continue
+                    if slip == DIGIT and _is_aside(sentence, number, cell):
+                        continue
                     yield finding_of(said, cell.number, cell.table, slip)
                     break
+
+
+def _is_aside(sentence: Sentence, place: int, cell: _Cell) -> bool:
+    """Whether a word before a number in brackets is none of its row or column: "0.4458 (lower 0.3500)" is a bound."""
+    aside = _ASIDE.search(sentence.text[: sentence.positions[place][0]])
+    names = f"{cell.table.texts[cell.row][0]} {cell.table.headings[cell.column]}"
+    return aside is not None and not with_characters(aside[1]) <= with_characters(names)
 
 
 def _cells_of(document: Document) -> dict[str, list[_Cell]]:

@@ -64,7 +64,8 @@ def digits_of(number: Number) -> str:
 
 
 def middle_of(number: Number) -> float:
-    return float(number.low + number.high) / 2
+    """How large a number is, without its sign."""
+    return abs(float(number.low + number.high)) / 2
 
 
 def _of_sentences(document: Document) -> Iterator[Place]:

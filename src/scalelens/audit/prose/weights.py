@@ -56,5 +56,6 @@ LIMITS = {
     (DIGIT, MIXED): (4.4, 6.2),
     (DIGIT, TABLES): (4.2, 6.2),
 }
-IF_GIVEN = 2.0  # so much more is needed where the numbers around give one of the two as well
+IF_GIVEN = 2.0  # so much more is needed of another digit where the numbers around give one of the two as well
+IF_DOUBTFUL = 2.0  # where another row fits the sentence better, or it has numbers that the table has not
 IF_ALONE = 3.0  # where two tables have hardly a number in common

@@ -7,7 +7,7 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.kept_bars import LEAST as LEAST_BARS
-from scalelens.tabular.unknown_logs.records import MEAN_TIME, TIMES, column_of
+from scalelens.tabular.unknown_logs.records import MEAN_TIME, TIME_IN_SHORT, TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
 _MEASURED = (
@@ -32,7 +32,8 @@ def _roles_of(shape: Shape) -> set[str]:
     """What the names of a shape claim to be, apart from its counts."""
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
     units = {name: shape.units[name] for name in usual}
-    readings = [read_name(column_of(name or ("time" if unit in TIMES else ""), unit)) for name, unit in units.items()]
+    plain = {name: "time" if unit in TIMES and name in ("", *TIME_IN_SHORT) else name for name, unit in units.items()}
+    readings = [read_name(column_of(plain[name], unit)) for name, unit in units.items()]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}

@@ -26,7 +26,7 @@ _STAMP = re.compile(
 # A time since the start whose parts are not padded: `[24:1:36] Epoch 151`.
 _UNPADDED = re.compile(r"\[(\d{1,4}:[0-5]?\d:[0-5]?\d)\](?=\s)")
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
-_BEFORE_ALONE = re.compile(r"\[?\s*\Z")
+_BEFORE_ALONE = re.compile(r"(?:\W{0,3}(?:INFO|DEBUG|WARN(?:ING)?)\W{1,4})?\[?\s*\Z")
 _LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
 _MINUTE_S = 60.0
 # A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.

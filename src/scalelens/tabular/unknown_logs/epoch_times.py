@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
+from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE, VALIDATED
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
@@ -44,10 +44,6 @@ _MEAN_LOSS = re.compile(
     re.IGNORECASE,
 )
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
-# What a validation gave, after a time that is not its own: `finished in 20.5 s, val acc 0.5`.
-_VALIDATED_AFTER = re.compile(
-    r"(?<![a-z])(?:val|valid|validation|test|dev)[ _-](?:acc(?:uracy)?|loss|f1|auc|err(?:or)?)(?![a-z])", re.IGNORECASE
-)
 _UNITS = ("s", "ms", "min", "h")
 _NEAR = 0.01  # of the mean that is stated
 _MOSTLY = 0.9
@@ -145,15 +141,16 @@ def _as_stated(
     return ColumnReading(untold[0], "epoch_time", fitting[0]) if len(fitting) == 1 else None
 
 
-def _is_elsewhere(text: str) -> bool:
+def is_elsewhere(text: str) -> bool:
     """Whether a line is of other work than training; what a validation gave may stand after a time."""
+    text = SOURCE_FILE.sub("", text)
     if not ELSEWHERE.search(text):
         return False
-    if not _VALIDATED_AFTER.search(text):
+    if not VALIDATED.search(text):
         return True
     line = parsed(text)
     timed = next((field.start for field in line.fields if field.unit in TIMES), len(line.text))
-    return bool(ELSEWHERE.search(line.text[:timed] + _VALIDATED_AFTER.sub("", line.text[timed:])))
+    return bool(ELSEWHERE.search(line.text[:timed] + VALIDATED.sub("", line.text[timed:])))
 
 
 def _is_epoch_time(name: str) -> bool:
@@ -225,7 +222,7 @@ class _Uncounted:
                 changes += before not in (None, epoch)
                 leaps += before is not None and epoch > before + 1
                 epochs.add((launch, epoch))
-            elif whole and epoch is not None and not (parts and parts.counts) and not _is_elsewhere(line.text):
+            elif whole and epoch is not None and not (parts and parts.counts) and not is_elsewhere(line.text):
                 fields = [_with_unit(field) for field in parsed(line.text).fields]
                 timed = [f for f in fields if (f.unit in TIMES or _is_of_epoch(f)) and f.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]

@@ -73,7 +73,8 @@ _LOSS_OF = re.compile(r"oss (?:at|after|for|in|of) ")  # where one of these may 
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
     r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
-    r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) (?P<count>\d+(?: ?/ ?\d+)?)"
+    r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) "
+    r"(?P<open>\[)?(?P<count>\d+(?: ?/ ?\d+)?)(?(open)\])"
     r" ?(?:is|was|took|:|=)? ?(?=\d)",
     re.IGNORECASE,
 )
@@ -389,6 +390,9 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             name = "took" if name.lower() == "cost" else name
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", _TIME_COST.sub("", name)))
             name = f"{name}{per[0]}".strip() if (per := _PER_OTHER.match(text, end)) else name
+        if before and not name and not is_mean and _is_again(before, value, unit, match["number"]):
+            done = end
+            continue  # `9.23 seconds, 0.15 min`
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
         fields.append(
@@ -412,7 +416,17 @@ def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
     """Whether a number in brackets is not a mean of the one before it: `loss 2.3 (0.12 sec)`, `(405 images/sec)`."""
     if unit in (None, "%") or before is None or before.unit is not None:
         return False
+    if unit in _TIME_UNITS and read_name(before.name).role not in _TIME_ROLES:
+        return True
     return bool(_NO_TIME.search(before.name)) or read_name(before.name).role in _NO_TIMES
+
+
+def _is_again(before: Field, value: float | None, unit: str | None, digits: str) -> bool:
+    """Whether a time is the one before it, in another unit, within its digits."""
+    if unit not in _SECONDS or before.unit not in _SECONDS or unit == before.unit or not (value and before.value):
+        return False
+    last_digit = 10.0 ** -len(digits.partition(".")[2])
+    return abs(before.value * _SECONDS[before.unit] / _SECONDS[unit] - value) <= last_digit
 
 
 def _value_of(text: str, point: bool, after: str) -> float | None:

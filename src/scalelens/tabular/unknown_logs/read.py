@@ -28,6 +28,7 @@ from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+_OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be the time of either: use {}"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _USELESS = 0.2  # of a rate: with a last digit of more it tells no time
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
@@ -72,6 +73,9 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
     timed = {reading.role for reading in rows.assigned} & {*_OF_A_STEP, "elapsed"}
+    if timed == {"elapsed"} and shape.counts_steps:
+        rows.flush()
+        timed = timed if rows.timed_steps else set()  # a time since the start may be too coarse for any step
     untimed = not timed and printed is None
     bar = (
         chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
@@ -217,6 +221,14 @@ def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
     return refused(reading, why, *choices)
 
 
+def _of_a_batch(reading: ColumnReading) -> ColumnReading:
+    """A reading; a time beside a batch is that of an epoch only if its name says so."""
+    if reading.role != "epoch_time" or read_name(reading.column).role == "epoch_time":
+        return reading
+    choices = as_map("epoch_time", reading), as_map("batch_time", reading)
+    return refused(reading, _OF_A_BATCH.format(reading.column, options(choices)), *choices)
+
+
 def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
@@ -283,10 +295,8 @@ def _read_columns(
     if times.has_coarse_rates(table.rate_decimals, _USELESS):
         readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
-    if table.shape.is_amid_epochs and "epoch_time" not in stated:  # a time that names no epoch may be of a step
-        readings = _without_role(
-            readings, lambda reading: reading.role == "epoch_time" != read_name(reading.column).role
-        )
+    if table.shape.names_a_batch and "epoch_time" not in {*known, *stated}:
+        readings = [_of_a_batch(reading) for reading in readings]
     if tells_epochs(table.shape):
         if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
             readings = _without_role(readings, lambda reading: reading.role == "epoch_time")

@@ -57,7 +57,7 @@ MEAN_TIME = re.compile(
     r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
-_TIME_IN_SHORT = (
+TIME_IN_SHORT = (
     "t", "T", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed", "Completed",
 )  # fmt: skip
 _TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
@@ -362,7 +362,7 @@ class LineTable:
             return RUNNING, value * TIMES[unit]
         name = field.name if not unit or any(map(str.isalnum, field.name)) else ""
         name = name or ("time" if unit in TIMES else "")
-        if unit in TIMES and (name in _TIME_IN_SHORT or (name.lower() == "dt" and self.shape.of_epochs_alone)):
+        if unit in TIMES and (name in TIME_IN_SHORT or (name.lower() == "dt" and self.shape.of_epochs_alone)):
             name = "time"  # beside an epoch, it is not that of a step
         if unit in TIMES and self.times_by_phase and _TRAINS.fullmatch(name):
             name = "training epoch time"

@@ -76,7 +76,8 @@ _OF_EPISODE = re.compile(
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(
-    r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z", re.IGNORECASE
+    r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z|\A(?:(?:train|training|avg|average|mean) )?cost\Z",
+    re.IGNORECASE,
 )  # `Train: 0.54 | Val: 0.96`
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
@@ -574,11 +575,10 @@ class Shape:
         return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
 
     @property
-    def is_amid_epochs(self) -> bool:
-        """Whether its lines stand before the end of each epoch: `Epoch [3/10] Step [0/50]`, once in each."""
-        total = self._totals[1] if self.roles == ["epoch", CONSTANT] else None
-        last = next(reversed(self._before.values()), None)
-        return bool(total and last) and last[0][1] < total - 1  # type: ignore[index,operator]
+    def names_a_batch(self) -> bool:
+        """Whether its lines stand once in each epoch, and name a batch of it: `Epoch [3/10] Step [50/50]`."""
+        still = self.roles == ["epoch", CONSTANT] and not (self.rises[1] or self.falls[1])
+        return still and self.key[1][1] not in _PLURALS
 
     @property
     def epochs_told(self) -> float:

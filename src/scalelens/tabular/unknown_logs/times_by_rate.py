@@ -28,7 +28,7 @@ def told_by_rate(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     """The role, and the column with its unit: the time of a step, else the time since the start."""
     whole = _since_start(times)
     if whole is None:
-        return None
+        return _of_each_step(times)
     totals = times.values[whole]
     steps = times.values.get(times.step or "", [])
     grown = [later - total for total, later in itertools.pairwise(totals)]
@@ -60,6 +60,24 @@ def _since_start(times: LineTimes) -> str | None:
             product = [each * second for each, second in zip(per_second, seconds, strict=True)]
             hits |= {whole} if _are_alike(product, counted) else set()
     return hits.pop() if len(hits) == 1 else None
+
+
+def _of_each_step(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
+    """The time of each step that times a rate per second is what a count has grown by: `fps 640, time 3.2`."""
+    steps = times.values.get(times.step or "", [])
+    if len(steps) < _LEAST_LINES or any(later - step != 1 for step, later in itertools.pairwise(steps)):
+        return None
+    columns = {name: values for name, values in times.values.items() if len(values) == len(steps)}
+    rates = [name for name in columns if _PER_SECOND.search(name)]
+    spans = [name for name in columns if _is_time(name) and len(set(columns[name])) > 1]
+    counts = [name for name in columns if name != times.step and name not in spans and _grows(columns[name])]
+    hits = set()
+    for span, rate, count in itertools.product(spans, rates, counts):
+        product = [each * second for each, second in zip(columns[rate], columns[span], strict=True)][1:]
+        grown = [later - value for value, later in itertools.pairwise(columns[count])]
+        hits |= {span} if all(grown) and _are_alike(product, grown) else set()
+    role = "epoch_time" if times.of_epochs else "batch_time"
+    return (role, (hits.pop(), "s")) if len(hits) == 1 else None
 
 
 def _is_time(name: str) -> bool:
