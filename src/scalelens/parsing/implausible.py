@@ -94,19 +94,15 @@ class Doubts:
     def look_at_columns(self, rows: pa.Table, part: int) -> tuple[pa.Table, list[_Row]]:
         """The same for many rows that come as columns.  Where a value is doubtful, they become rows."""
         names = {*rows.column_names}
-        is_doubtful = any(
-            name in names and _may_be_doubtful(name, *pc.min_max(rows[name]).as_py().values()) for name in _POSITIVE
-        )
-        is_doubtful |= any(
-            name in names and pc.min(rows[name]).as_py() == placeholder for name, placeholder in _PLACEHOLDERS.items()
-        )
+        ends = {name: pc.ends(rows[name]) for name in (*_POSITIVE, *_PLACEHOLDERS) if name in names}
+        is_doubtful = any(name in names and _may_be_doubtful(name, *ends[name]) for name in _POSITIVE)
+        is_doubtful |= any(name in names and ends[name][0] == least for name, least in _PLACEHOLDERS.items())
         if {"ts", "step_s"} <= names and not is_doubtful:
-            first, last = pc.min_max(rows["ts"]).as_py().values()
+            first, last = pc.ends(rows["ts"])
             attempt, step = (rows[name][0].as_py() if name in names else None for name in ("attempt", "step"))
             self._note_time(part, attempt, step, first, last)
-            is_doubtful = (pc.max(rows["step_s"]).as_py() or 0) > self._longest_s(part) / (
-                (pc.max(rows["averaged_steps"]).as_py() if "averaged_steps" in names else None) or 1
-            )
+            averaged = pc.ends(rows["averaged_steps"])[1] if "averaged_steps" in names else None
+            is_doubtful = (ends["step_s"][1] or 0) > self._longest_s(part) / (averaged or 1)
         if not is_doubtful:
             return rows, []
         return rows.slice(0, 0), [row | {"part": part} for row in rows.to_pylist()]

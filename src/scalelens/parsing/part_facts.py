@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.values import nanoseconds_since_1970
 
 _WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
@@ -61,13 +62,13 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         """Adds the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
         if table in _TRACES:
-            first, last = _ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
+            first, last = pc.ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
             self.add_traced(rows["rank"].unique().to_pylist(), first, last)
         elif table == "steps":  # of one rank
             ends: list[_Row] = [{}, {}]
             for name in {"rank", "step", "attempt", "ts", "ts_origin"} & {*rows.column_names}:
                 ranges = name in ("step", "attempt", "ts")
-                both = _ends(rows[name]) if ranges else (rows[name][0].as_py(), rows[name][-1].as_py())
+                both = pc.ends(rows[name]) if ranges else (rows[name][0].as_py(), rows[name][-1].as_py())
                 ends[0][name], ends[1][name] = both
             for take in _TAKEN_FROM[table]:
                 take(self, ends)
@@ -88,14 +89,6 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         origins = {row.get("ts_origin") for row in rows if row.get("ts") is not None} - {None, *self.clocks}
         if origins:
             self.clocks = sorted({*self.clocks, *map(str, origins)})
-
-
-def _ends(values: pa.ChunkedArray) -> tuple[Any, Any]:
-    """The smallest and the largest value of a column."""
-    import pyarrow.compute as pc  # queries do not need it
-
-    smallest, largest = pc.min_max(values).as_py().values()
-    return smallest, largest
 
 
 def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
