@@ -60,6 +60,17 @@ TRUE = {
         "| tau | PQ | RQ | inst/img |\n|---|---|---|---|\n| 0.30 | 25.77 | 30.07 | 4.3 |\n| 0.35 | 25.75 | 30.54 | 4.5 |\n"
         "| 0.70 | 25.75 | 29.86 | 4.1 |\n| 0.60 | 25.76 | 29.95 | 4.2 |\n"
     ),
+    "columns that are alike in most rows": (
+        "| smoke | n | initial program | final program | union | only |\n|---|---|---|---|---|---|\n"
+        "| prefix4 | 6 | 66.7% | 66.7% | 100.0% | 0 |\n| plain | 25 | 12.0% | 12.0% | 48.0% | 0 |\n"
+        "| strict | 25 | 12.0% | 24.0% | 56.0% | 2 |\n"
+    ),
+    "a quotient of ones and zeros": (
+        "| Agent | Family | Target | Useful |\n|---|---|---|---|\n| none | 0.000 | 1.000 | 0.000 |\n"
+        + "".join(f"| a{n} | 1.000 | 0.{n} | 0.{n} |\n" for n in ("062", "219", "417", "146", "917", "354"))
+        + "".join(f"| b{n} | 0.{n} | 1.000 | 0.{n} |\n" for n in ("521", "312", "146", "708"))
+        + "| c | 0.479 | 0.729 | 0.479 |\n"
+    ),
     "a bound in brackets": (
         "| metric | midpoint | endpoint |\n|---|---|---|\n| fitted AUC | 0.5172 | 0.4316 |\n| one-sided lower | 0.4483 | 0.3289 |\n"
         "| equal-width AUC | 0.6104 | 0.4571 |\n| slot-margin AUC | 0.5427 | 0.5618 |\n\n"

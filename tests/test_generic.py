@@ -301,7 +301,7 @@ def test_an_energy_without_a_unit_is_read_with_a_map_that_says_it(tmp_path: Path
     found = asked(
         path, tmp_path, "SELECT name, energy_j, span_s FROM energy JOIN runs USING (run_id)", "energy=Energy:kWh"
     )
-    assert sorted(found) == [(f"{gpu} · {run}", run * 1.8e6, 60.0 * run) for gpu in ("A100", "H100") for run in (1, 2)]
+    assert sorted(found) == [(f"{gpu} {run}", run * 1.8e6, 60.0 * run) for gpu in ("A100", "H100") for run in (1, 2)]
 
 
 @pytest.mark.parametrize("keys", ["time_s", "step", "gpu"])

@@ -245,3 +245,18 @@ def test_many_distributions_in_panels_have_a_fastest_in_each() -> None:
     )  # fmt: skip
     text = text_of(draw("batch_cdf/elbows", rows, page=page_of({"facet": "half"})))
     assert "best: run 00" in text and "best: run 01" in text and "Named in each panel: the run of the shortest" in text
+
+
+def test_runs_that_a_setting_tells_apart_have_a_line_for_each_value() -> None:
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null()).head(1)
+    sizes = [(4, 16, 64)[k % 3] for k in range(60)]
+    many = pl.concat([rows] * 60).with_columns(
+        devices=pl.lit(None, pl.Int64), run_id=pl.Series([f"{k:012x}" for k in range(60)]),
+        name=pl.Series([f"run of {'x' * (k + 1)}" for k in range(60)]), global_batch_size=pl.Series(sizes),
+        pp=pl.Series([1 + k % 2 for k in range(60)]),
+        device_tokens_per_s=pl.Series([100.0 * size + k for k, size in enumerate(sizes)]),
+    )  # fmt: skip
+    text = text_of(draw("throughput/nodes", many))
+    assert all(f"batch {size} · 20 runs" in text for size in (4, 16, 64)) and "pp " not in text
+    unlike = many.with_columns(global_batch_size=pl.Series([4, 16] * 30))
+    assert "60 runs" in text_of(draw("throughput/nodes", unlike)), "values that do not follow the setting"

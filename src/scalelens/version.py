@@ -1,3 +1,3 @@
 """The version, said once."""
 
-__version__ = "1.1.0"
+__version__ = "1.1.1"

@@ -22,7 +22,7 @@ _NUMBER = re.compile(
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"  # 1.3 million, 117M
     r"(?!\w*[-_]?\d)(?!\.\d)"  # not the beginning of a name, a date, a version
 )
-_MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?倍")
+_MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?[倍배]")
 _UNIT = re.compile(
     r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"

@@ -47,7 +47,7 @@ def merged(points: Sequence[Row], rate: str, most: int) -> _Merged | None:
         return [tuple(varying[k][run] for k in places) for run in range(len(points))]
 
     def cost(place: int) -> tuple[float, int]:
-        return _scatter(names_of([k for k in kept if k != place]), rates), -len({*varying[place]})
+        return scatter(names_of([k for k in kept if k != place]), rates), -len({*varying[place]})
 
     while kept and len({*names_of(kept)}) > most:
         kept.remove(min(kept, key=cost))
@@ -72,7 +72,7 @@ def sentence(left_out: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _scatter(names: Sequence[Piece], rates: Sequence[float]) -> float:
+def scatter(names: Sequence[Piece], rates: Sequence[float]) -> float:
     """The sum of squares within groups of runs with the same names."""
     groups: dict[Piece, list[float]] = {}
     for name, rate in zip(names, rates, strict=True):

@@ -211,5 +211,7 @@ def fact_text(point: Mapping[str, Any], fact: str) -> str:
         return f"batch {value:g} per {words.unit([point])}"
     if fact == "device_model":
         return device_name(value)
-    name = {"seq_length": "sequence ", "tp": "tp ", "pp": "pp ", "cp": "cp "}.get(fact, "")
+    name = {"seq_length": "sequence ", "global_batch_size": "batch ", "tp": "tp ", "pp": "pp ", "cp": "cp "}.get(
+        fact, ""
+    )
     return words.devices(point) if fact == "devices" else f"{name}{value}"

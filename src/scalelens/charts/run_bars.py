@@ -10,6 +10,7 @@ from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
 _BAND = 9.5  # height of a bar with its gap
+_BELOW_TEXT = 3.4  # below the middle of a bar: where a line crosses none of its letters
 _COLOR = "#a6cee3"  # light, because text is written on it
 _TITLE = 78  # points that the whole title of the runs takes
 _TEXT_START = 2  # points from the left edge of a bar
@@ -56,7 +57,7 @@ def panel(runs: Sequence[Row], texts: Sequence[str], measure: Measure, page: Pag
     bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(x, y, tooltip=["text:N", "run_id:N", "value:Q"])
     text = chart.mark_text(align="left", baseline="middle", dx=_TEXT_START).encode(y=y, x=alt.value(0), text="text:N")
     ranges = [bar for bar in bars if "lowest" in bar]
-    rule = alt.Chart(style.values(ranges)).mark_rule(color=style.INK, strokeWidth=0.75)
+    rule = alt.Chart(style.values(ranges)).mark_rule(color=style.INK, strokeWidth=0.75, yOffset=_BELOW_TEXT)
     rules = [rule.encode(x=alt.X("lowest:Q", title=measure.title), x2="highest:Q", y=y)] if ranges else []
     return style.Panel(alt.layer(bar, *rules, text), height=_BAND * len(bars))
 

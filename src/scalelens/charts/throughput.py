@@ -17,7 +17,8 @@ Encodings:
              names tell most of them apart, or where no log states the devices; where the devices of most runs are
              unknown, the rate of the whole job
              of more than 48 runs: over a number in their names that the rates follow, such as a batch; else those
-             whose names differ only in what matters least (a seed, a date) share a bar; else a tick each on a line
+             whose names differ only in what matters least (a seed, a date) share a bar; else a tick each on a line,
+             for each folder, file or value of a setting
     look     of more than twelve series, the fastest and the median one are named and the others pale
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
              for each model
@@ -54,7 +55,17 @@ QUERY = "throughput"
 FACETS = True
 UNITS = True
 BARS = True
-FACTS = ("name", "device_unit", "framework", "system", "device_model", "dataset", *naming.FURTHER_FACTS)
+FACTS = (
+    "name",
+    "path",
+    "global_batch_size",
+    "device_unit",
+    "framework",
+    "system",
+    "device_model",
+    "dataset",
+    *naming.FURTHER_FACTS,
+)
 _RATES = ["device_samples_per_s", "device_tokens_per_s"]
 _HAS_RATE = pl.any_horizontal(pl.col(_RATES).is_not_null())
 _AS_PRINTED = ", as printed"

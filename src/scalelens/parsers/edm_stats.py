@@ -8,6 +8,7 @@ Source: edm/training/training_loop.py, stylegan3/training/training_loop.py; torc
 A tick is a number of images, not a step: it has no time of a step, but a rate, images of all ranks per second, which is
 what `Timing/sec_per_kimg` says, a mean over the tick.  Each value is there as number, mean and deviation over what
 was collected: the mean is the value.  `step` of a row is the tick.  A tick that comes again is a restart.
+A logger's `[15:19:58 - training_loop - INFO]` may come before the line.
 
 Samples:
     tick 2     kimg 8.0      time 16m 40s      sec/tick 151.9   sec/kimg 37.97   maintenance 0.2    cpumem 3.15   gpumem 6.34   augment 0.067
@@ -24,7 +25,7 @@ from scalelens.parsing.values import json_number
 from scalelens.tabular.cells import time_stamp
 from scalelens.units import UNITS
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ('"Timing/sec_per_kimg": {', '"Progress/tick": {', "sec/kimg ")
 
 _UNITS = {
@@ -35,7 +36,7 @@ _UNITS = {
 }
 _N = r"(\d+(?:\.\d+)?)"
 _LINE = re.compile(
-    rf"tick (\d{{1,9}}) +kimg {_N} .{{0,99}}\bsec/tick {_N} +sec/kimg {_N} +maintenance {_N}(?: +cpumem {_N})?"
+    rf"(?:\[[^\[\]]{{1,80}}\] )?tick (\d{{1,9}}) +kimg {_N} .{{0,99}}\bsec/tick {_N} +sec/kimg {_N} +maintenance {_N}(?: +cpumem {_N})?"
     rf"(?: +gpumem {_N})?\b"
 )
 _NAMES = (

@@ -7,7 +7,8 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 
 Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
-there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====`, or one with such
+there; where no line tells a time, the time stamps of the headings do (`step_s_origin` = derived), as in generic_lines, unless
+the number after `/` changes.  Below a heading such as `===== Step 3/100 =====`, or one with such
 a rule below it, come up to 40 lines, and those without a number among them end nothing, but for another rule.  A heading
 of a step may hold the time that has passed, which is left out.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
 where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
@@ -48,6 +49,7 @@ from scalelens.tabular.unknown_logs.epoch_times import is_elsewhere
 from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
+from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 VERSION = 2
@@ -61,11 +63,13 @@ _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== St
 _RULE_ALONE = re.compile(r"\s*[=#*~\u2500-\u257f-]{3,}\s*")
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
+_SELDOM = 10  # headings of steps, of which at most one follows a validation or saving
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
 _EPOCH_AND_STEP = (["epoch", "step"], ["epoch", "batch"], ["epoch", "of_all"])  # Epoch [1/3], Step [10/40]
 _TRAINS = re.compile(r"(?<![a-z])train(?:ing|ed)?(?![a-z])", re.IGNORECASE)  # in the heading
 # Of one epoch of so many: what is trained is validated.
 _VALIDATION_LOSS = re.compile(r"val(?:id(?:ation)?)?[ _]loss(?![a-z])", re.IGNORECASE)
+_TIMES = {"elapsed", "batch_time", "interval_time", "span_time", "running_time"}
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -85,7 +89,8 @@ def read(source: Source, rows: Rows) -> str | None:
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])
-    survey = Survey(blocks.records(source))
+    times = LineTimes(blocks.counts[-1] if blocks.role == "step" else None, headings[0].resolution_s)
+    survey = Survey(times.seen(blocks.records(source)))
     blocks.wanted = {name for name, values in survey.columns.items() if values.numbers >= _MOSTLY * blocks.headings - 1}
     blocks.wanted -= {BY_CLOCK} | {name for name in blocks.repeated if read_name(name).unit in TIMES}
     readings = assign({name: survey.columns[name] for name in survey.columns if name in blocks.wanted}, rows.mapping)
@@ -100,15 +105,25 @@ def read(source: Source, rows: Rows) -> str | None:
     if _TOLD.isdisjoint(roles) and not (by_clock and trains):
         told = trains and blocks.role == "epoch" and means_of_trainings(source, rows, headings[0])
         return None if told else ""
-    if by_clock:
+    one_count = not any(headings[0].totals)  # `Step 0 / 5` among those of 2,398 is of an evaluation
+    stamps_tell = blocks.stamped and one_count and times.stamps_tell and 2 * blocks.paused <= blocks.headings
+    untimed = roles.isdisjoint(_TIMES) and not any(map(times.claims, blocks.wanted))
+    steps_by_clock = blocks.role == "step" and stamps_tell and untimed and "elapsed" not in rows.mapping
+    if by_clock or steps_by_clock:
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     if lacking := lacks(survey, readings):
         return lacking
     rows.assigned = readings
-    write_rows(
+    parts = write_rows(
         source, rows, blocks.records, survey, readings, begins_epochs=by_clock,
-        without_validation=bool(blocks.validated),
+        without_validation=bool(blocks.validated), least_steps=times.least_steps if steps_by_clock else 0,
+        after_pauses=blocks.after_pauses, often_paused=_SELDOM * blocks.paused > blocks.headings,
     )  # fmt: skip
+    for part in parts if steps_by_clock else ():
+        rows.part = part
+        first = headings[0].first
+        rows.param("step_s_origin", "derived", first, origin="inferred")
+        rows.param("step_s_resolution_s", headings[0].resolution_s, first, unit="s", origin="inferred")
     if blocks.role == "epoch" and {reading.role for reading in readings}.isdisjoint({"epoch_time", "elapsed"}):
         means_of_trainings(source, rows, headings[0])
     return None
@@ -159,6 +174,7 @@ class _Blocks:
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
         self.validated = 0  # times of validations
+        self.after_pauses: set[int] = set()  # lines of the headings before which a line mentions one of these
         self.is_ruled = self.role == "step" and bool(_RULED.search(shape.example))
         self.lines_below = _BELOW_A_RULE if self.is_ruled else _LINES_BELOW[self.role]
 
@@ -181,6 +197,7 @@ class _Blocks:
             if parts and parts.key == self.shape.key and self.is_heading(parts.parsed.fields):
                 if whose in opened:
                     yield opened[whose]
+                self.after_pauses |= {number} if pause else set()
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = self.counted(parts.parsed.fields) if whole else {}
                 under_rule, stamp = True, parts.parsed.stamp

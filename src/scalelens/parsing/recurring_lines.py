@@ -330,8 +330,8 @@ def _traits_of(skeleton: str) -> _Traits:
     searched = skeleton
     if ".py" in skeleton or " - " in skeleton:
         searched = SOURCE_FILE.sub(_masked, searched)
-    if "poch" in skeleton:
-        searched = VALIDATED.sub(_masked, searched)
+    if "poch" in skeleton and (time := _TIME_OR_RATE.search(skeleton)):
+        searched = searched[: time.end()] + VALIDATED.sub(_masked, searched[time.end() :])
     if (other := ELSEWHERE.search(searched)) and (other.start() < positions[0] or not training):
         return _Traits((), False, False)
     without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))

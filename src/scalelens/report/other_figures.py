@@ -85,6 +85,11 @@ _SHOWN_BY = (
     ("plot throughput -o throughput.pdf", _RATES),
     ("plot throughput -o throughput.pdf", _RATES_OF_JOBS),
     (
+        "plot throughput -o throughput.pdf",  # rates of whole jobs
+        "SELECT '' FROM throughput() WHERE coalesce(samples_per_s, tokens_per_s) > 0 "
+        "HAVING count(*) > 1 AND count(devices) = 0 AND count(DISTINCT coalesce(nodes, 0)) = 1",
+    ),
+    (
         "plot time_to_train -o time_to_train.pdf",
         _TRAINED_ON_SEVERAL_SIZES,
     ),
@@ -161,11 +166,6 @@ _SHOWN_BY = (
         "SELECT '' FROM power WHERE isfinite(power_w) HAVING count(*) > 0 AND count(ts) = 0",
     ),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
-    (
-        "plot throughput -o throughput.pdf",  # rates of whole jobs
-        "SELECT '' FROM throughput() WHERE coalesce(samples_per_s, tokens_per_s) > 0 "
-        "HAVING count(*) > 1 AND count(devices) = 0 AND count(DISTINCT coalesce(nodes, 0)) = 1",
-    ),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )
 

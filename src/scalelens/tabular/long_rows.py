@@ -72,13 +72,13 @@ def _name_of(record: TableRecord, table: LongTable) -> str:
 
 
 def names_of(records: Sequence[TableRecord], table: LongTable) -> list[str]:
-    """Whose values each record has, by the fewest of the keys that tell all apart: `H100 · 1`."""
+    """Whose values each record has, by the fewest of the keys that tell all apart: `H100 1`."""
     keys = list(table.keys)
     for key in table.keys:
         others = [each for each in keys if each != key]
         if len({_texts(record, others) for record in records}) == len(records):
             keys = others
-    return [" · ".join(_texts(record, keys)) for record in records]
+    return [" ".join(_texts(record, keys)) for record in records]
 
 
 def _texts(record: TableRecord, keys: Sequence[str]) -> tuple[str, ...]:

@@ -184,9 +184,9 @@ def _is_only_a_factor(relation: Relation, slipped: str, by_row: bool) -> bool:
 def _is_coincidence(relation: Relation, slipped: str) -> bool:
     """Whether two columns only have the same numbers in most rows, or a sum has more digits than one of its parts."""
     agreeing = [[each.numbers[k] for k in relation.fit.agreeing] for each in (relation.target, *relation.operands)]
-    if len(relation.operands) == 1 and (not slipped or slipped == "one digit differs"):
+    if len(relation.operands) == 1 and slipped not in _HARDLY_BY_CHANCE:
         alike = all(a and b and a.text == b.text for a, b in zip(*agreeing, strict=True))
-        if alike and (not slipped or len({n.text for n in agreeing[0] if n}) < _LEAST_OF_SUM):
+        if alike and (slipped != "one digit differs" or len({n.text for n in agreeing[0] if n}) < _LEAST_OF_SUM):
             return True
     decimals = [max((len(n.text.partition(".")[2]) for n in numbers if n), default=0) for numbers in agreeing]
     return relation.form in _SUMS and relation.doubt > _SURE and decimals[0] > min(decimals[1:])

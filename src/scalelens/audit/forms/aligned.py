@@ -19,6 +19,7 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
@@ -167,8 +168,13 @@ def _apart(a: _Grid, b: _Grid) -> list[tuple[Number, Number, str]]:
     return [each for each in found if each[2]] if len(apart) == 1 or _MOST_APART * len(apart) < len(crossings) else []
 
 
+def _are_in_units(a: Number, b: Number) -> bool:
+    """Whether both have a unit; below "Image" stands the score of a task, which counts no images."""
+    return bool(a.unit and b.unit) and (a.unit == b.unit or not {a.unit, b.unit} & {*COUNTED})
+
+
 def _is_same(a: Number, b: Number) -> bool:
-    if a.unit and b.unit:
+    if _are_in_units(a, b):
         return base(a.unit)[0] == base(b.unit)[0] and not value(a).apart(value(b))
     return not a.bounds.apart(b.bounds)
 
@@ -178,7 +184,7 @@ def _why(a: Number, b: Number, named_support: int, grids: tuple[_Grid, _Grid]) -
 
     `named_support` is 0 if the names do not agree: then only the same digits in another order or size explain it.
     """
-    if a.low <= 0 or b.low <= 0 or (a.unit and b.unit and a.unit != b.unit):
+    if a.low <= 0 or b.low <= 0 or (_are_in_units(a, b) and a.unit != b.unit):
         return ""
     mine, theirs = _digits(a), _digits(b)
     if max(len(each.strip("0")) for each in (mine, theirs)) < _LEAST_DIGITS:

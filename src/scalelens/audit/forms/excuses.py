@@ -73,14 +73,14 @@ def _is_of_a_mean(table: TextTable, relation: Relation, place: int) -> bool:
 def _is_of_alike(relation: Relation) -> bool:
     """Whether one factor is nearly 1 wherever it counts, so that the other and the product are alike by themselves.
 
-    Three columns of shares near 100 % fulfill each product of theirs within their digits.  Where a factor is exactly 1
-    nothing was multiplied.
+    Three columns of shares near 100 % fulfill each product of theirs within their digits.  Where one is exactly 1 or
+    0, nothing was multiplied.
     """
     if len(relation.operands) != 2 or not re.search("[×/]", relation.form):
         return False
+    series = (relation.target, *relation.operands)
     ones = [
-        any(i and sum(i) == _TWICE_ONE for each in relation.operands if (i := each.intervals[k]))
-        for k in relation.fit.agreeing
+        any(sum(i) in (0, _TWICE_ONE) for each in series if (i := each.intervals[k])) for k in relation.fit.agreeing
     ]
     if ones.count(False) < _LEAST_BESIDE_ONE:
         return True

@@ -9,6 +9,7 @@ from scalelens.audit.tokens import tokens
 
 _QUANTITIES = ("time", "rate", "energy", "power", "flops", "bytes")
 _NEGLIGIBLE = 0.02
+_LEAST_SOME = 3  # places where an operand of a sum is not zero
 
 _RATIO = re.compile(
     r"ratio|speed.?up|efficien|%|percent|improve|gain|scal|relative|faster|saving|reduc|increase|vs\.?\b|kept|\bx\b|mfu|"
@@ -85,8 +86,12 @@ def quotient_of_equals(form: Form, operands: tuple[Series, ...]) -> bool:
     return form.text == "{c} = {0} / {1}" and (a.unit, a.kind) == (b.unit, b.kind)
 
 
-def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
-    """Whether every operand of a sum matters, and no operand of a product with a free factor is constant."""
+def contribute(form: Form, target: Series, operands: tuple[Series, ...], result: Fit) -> bool:
+    """Whether every operand of a sum matters, and no operand of a product with a free factor is constant.
+
+    Of a difference that a heading or its signs name as one, a value may be zero in some places.
+    """
+    may_be_zero = form.text == "{c} = {0} - {1}" and target.is_derived
     for each in operands:
         intervals = [interval for place in result.agreeing if (interval := each.intervals[place])]
         constant = len(operands) > 1 and len({sum(interval) for interval in intervals}) < 2
@@ -97,7 +102,8 @@ def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
             others = [
                 abs(sum(i)) / 2 for o in operands if o is not each for p in result.agreeing if (i := o.intervals[p])
             ]
-            if sum(a > _NEGLIGIBLE * b for a, b in zip(sizes, others, strict=False)) < len(sizes):
+            some = [a > _NEGLIGIBLE * b for a, b in zip(sizes, others, strict=False) if a or not may_be_zero]
+            if not all(some) or len(some) < min(_LEAST_SOME, len(sizes)):
                 return False
     return True
 

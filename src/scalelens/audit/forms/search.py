@@ -68,7 +68,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             of_equals = quotient_of_equals(form, operands)
             free = form.free and not target.is_setting and not of_equals
             result = fit(wide, predicted, free, bases, (1.0, 100.0) if of_equals else (1.0,))
-            if result and contribute(form, operands, result) and not is_one_change(form.text, target, result):
+            if result and contribute(form, target, operands, result) and not is_one_change(form.text, target, result):
                 most: dict[int, Interval] | None
                 most = _predicted(form, [_cut(known[each.key]) for each in operands], places)
                 if strict := without_double_rounding(known[target.key], predicted, result):

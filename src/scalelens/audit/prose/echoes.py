@@ -30,7 +30,7 @@ _MEANS = {"mean", "average", "avg", "median", "geomean"}
 _MOST_ALIKE = 12
 _COMMON_NAMES, _LEAST_SWAPPED = 2, 2
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
-_FAR_OF_FEW, _FAR = 1.05, 1.002  # two measurements of one kind may be nearer
+_FAR_OF_FEW, _FAR = 1.05, 1.005  # two measurements of one kind may be nearer
 
 
 def find(document: Document) -> Iterator[Finding]:

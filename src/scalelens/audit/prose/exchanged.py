@@ -23,6 +23,9 @@ _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
 _APART = re.compile(
     r"\b(?:unlike|subtract\w*|minus|except|exclud\w*|without|instead|rather|while|whereas|but|not|no)\b"
 )
+_HELD_AGAINST = re.compile(
+    r";\s|\b(?:while|whereas|but|unlike|compared (?:to|with)|versus|vs\.?|than|over|instead of|rather than|against)\s"
+)
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _MOST_NUMBERS, _MOST_ROWS = 12, 60
 _LEAST_DIGITS = 3
@@ -74,18 +77,34 @@ def find(document: Document) -> Iterator[Finding]:
     for index, sentence in enumerate(document.sentences):
         if not 0 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
-        if _APART.search(sentence.marked):
-            continue
-        words = with_characters(sentence.text)
         before = with_characters(begun(document, sentence))
-        for number in sentence.numbers:
+        for place, number in enumerate(sentence.numbers):
             if number.hedge == "bound" or number.low <= 0 or _significant(number) < _LEAST_DIGITS:
                 continue
-            found = [each for rows in tables for each in _meant(rows, sentence, number, (words, before), times)]
+            found: list[tuple[Number, TextTable, int]] = []
+            for said in (sentence, _clause_of(sentence, place)):
+                if not found and not _APART.search(said.marked):
+                    words = with_characters(said.text)
+                    found = [each for rows in tables for each in _meant(rows, said, number, (words, before), times)]
             if len(found) == 1 and not is_given(document, index, number) and not document.is_of_a_log(number):
                 cell, table, other = found[0]
                 yield finding_of(number, cell, table, f'the value of "{table.texts[other][0]}"')
                 break
+
+
+def _clause_of(sentence: Sentence, place: int) -> Sentence:
+    """The part of a sentence around a number, up to the words that hold it against something else."""
+    start, end = sentence.positions[place]
+    ends = [0, *(each.end() for each in _HELD_AGAINST.finditer(sentence.text)), len(sentence.text)]
+    begin = max(each for each in ends if each <= start)
+    close = min((each.start() for each in _HELD_AGAINST.finditer(sentence.text, end)), default=len(sentence.text))
+    inside = [k for k, (low, high) in enumerate(sentence.positions) if begin <= low and high <= close]
+    return Sentence(
+        sentence.text[begin:close],
+        sentence.line,
+        tuple(sentence.numbers[k] for k in inside),
+        tuple((low - begin, high - begin) for low, high in (sentence.positions[k] for k in inside)),
+    )
 
 
 def _digits(number: Number) -> str:

@@ -33,6 +33,7 @@ _USED_OF = re.compile(r"\s*\d+/\d+(?!\d)")  # 8×3 = 28/32 registers
 _SET = re.compile(r"[A-Za-z_]=\Z")
 _NOUN = re.compile(r"[a-zµ$%]+\Z")
 _TIMES = {"ns", "µs", "ms", "s", "min", "h", "d"}
+_LESS = ("less", "fewer", "smaller", "lower", "cheaper", "shorter")
 _BYTES = {"B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 OF_ELEMENTS = (2.0, 4.0, 8.0, 0.5)  # bytes of each, which a product of dimensions leaves out
 
@@ -105,8 +106,9 @@ def may_be_upside_down(left: Value, left_tokens: list[Token], right: Value) -> b
     """Whether a quotient of two unlike units may be meant the other way: "16.7 GiB/tok ÷ 608 GB/s = 36 tok/s"."""
     if left.operators != ("/",) or not right.after:
         return False
-    if left.after and left.low > 0 and right.low <= 1 / left.low and 1 / left.high <= right.high:
-        return True  # "1276 classes / 3601 samples = 2.8 samples per class"
+    may_be = left.after or right.after[0] in _LESS
+    if may_be and left.low > 0 and right.low <= 1 / left.low and 1 / left.high <= right.high:
+        return True  # "1276 classes / 3601 samples = 2.8 samples per class", "16/1024 = 64x less memory"
     over = next(place for place, token in enumerate(left_tokens) if token.text == "/" and token.kind == "operator")
     above, below = (
         {token.text for token in part if token.kind == "word" and "/" in token.text}

@@ -44,6 +44,11 @@ _MEAN_LOSS = re.compile(
     re.IGNORECASE,
 )
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_DONE_IN = re.compile(
+    r"(?:^|[\]|:>]|\s-\s)(?P<what>[^\]|:>]*?)(?<![a-z])(?:finished|completed?|done|ended) in(?![a-z])", re.IGNORECASE
+)
+_OF_TRAINING = {"training", "train", "epoch", "the", "this", "all", "is", "was", "info", "debug"}
+_WORD = re.compile(r"[a-z]+")
 _UNITS = ("s", "ms", "min", "h")
 _NEAR = 0.01  # of the mean that is stated
 _MOSTLY = 0.9
@@ -144,6 +149,9 @@ def _as_stated(
 def is_elsewhere(text: str) -> bool:
     """Whether a line is of other work than training; what a validation gave may stand after a time."""
     text = SOURCE_FILE.sub("", text)
+    done = _DONE_IN.search(text)
+    if done and not _OF_TRAINING.issuperset(_WORD.findall(done["what"].lower())):
+        return True  # `Clustering finished in 3.5 s`
     if not ELSEWHERE.search(text):
         return False
     if not VALIDATED.search(text):

@@ -181,7 +181,7 @@ _PER_OTHER = re.compile(
     r"(?: per |\s?/\s?)(?!(?:itr?|iter|iteration|step|batch|epoch|update)\b)[A-Za-z]{2,20}", re.IGNORECASE
 )
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
-_NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
+_NO_TIME = re.compile(r"loss|perplexity|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
@@ -416,8 +416,6 @@ def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
     """Whether a number in brackets is not a mean of the one before it: `loss 2.3 (0.12 sec)`, `(405 images/sec)`."""
     if unit in (None, "%") or before is None or before.unit is not None:
         return False
-    if unit in _TIME_UNITS and read_name(before.name).role not in _TIME_ROLES:
-        return True
     return bool(_NO_TIME.search(before.name)) or read_name(before.name).role in _NO_TIMES
 
 

@@ -126,10 +126,11 @@ class LineTable:
                     labels.append(f"{name or role} {k + 1}")
                     continue
             taken = role in self.columns and k in self.shape.differing
-            if taken and "global" in name.lower() and self.counts_within_epochs(labels.index(self.columns[role])):
+            if taken and self.shape.drawn is not None:
+                taken = False  # what a bar draws are its own steps
+            elif taken and "global" in name.lower() and self.counts_within_epochs(labels.index(self.columns[role])):
                 taken = False  # what comes before it counts the steps of the epoch
-                if self.shape.drawn is None:
-                    del self.columns[role]
+                del self.columns[role]
             label = EPOCH if role == "epoch" and self.shape.drawn is not None else name or role
             label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
@@ -149,8 +150,8 @@ class LineTable:
         return labels
 
     def counts_within_epochs(self, k: int) -> bool:
-        """Whether a count is that of a bar, or of steps that begins anew in each epoch."""
-        return self.shape.drawn is not None or ("epoch" in self.shape.roles and self.shape.falls[k] > 0)
+        """Whether a count is of steps that begins anew in each epoch."""
+        return "epoch" in self.shape.roles and self.shape.falls[k] > 0
 
     @property
     def resolution_s(self) -> float:

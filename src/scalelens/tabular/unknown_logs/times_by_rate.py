@@ -69,8 +69,14 @@ def _of_each_step(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
         return None
     columns = {name: values for name, values in times.values.items() if len(values) == len(steps)}
     rates = [name for name in columns if _PER_SECOND.search(name)]
-    spans = [name for name in columns if _is_time(name) and len(set(columns[name])) > 1]
-    counts = [name for name in columns if name != times.step and name not in spans and _grows(columns[name])]
+    plain = ("time", "batch_time", "epoch_time")  # no part of the step, as that of a rollout
+    spans = [name for name in columns if read_name(name) in [(role, None) for role in plain]]
+    spans = [name for name in spans if len(set(columns[name])) > 1]
+    counts = [
+        name
+        for name in columns
+        if name != times.step and name not in spans and name != BY_CLOCK and _grows(columns[name])
+    ]
     hits = set()
     for span, rate, count in itertools.product(spans, rates, counts):
         product = [each * second for each, second in zip(columns[rate], columns[span], strict=True)][1:]
