@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+import scalelens
 from logs import megatron_line
 from scalelens.catalog import cells_of
 from scalelens.errors import UserError
@@ -103,6 +104,19 @@ def test_what_was_made_again_can_be_kept(run: "Run", home: Path) -> None:
 
 
 # Different
+
+
+@pytest.mark.parametrize("chart", ["throughput", "energy"])
+def test_a_figure_of_a_moved_folder_has_the_same_rows(chart: str, tmp_path: Path) -> None:
+    """Where runs stand in groups by their folders, too: their paths are no part of what is compared."""
+    hashes = set()
+    for place in ("here", "there"):
+        folder = tmp_path / place / "logs"
+        write_log(folder / "a" / "one.log", 100.0)
+        (folder / "energies.csv").write_text("run,energy [Wh],time [s]\none,12.5,60\ntwo,13.5,61\n")
+        ingest([folder], tmp_path / place / "w", jobs=1)
+        hashes.add(scalelens.plot(chart, tmp_path / place / "w").provenance["rows_sha256"])
+    assert len(hashes) == 1
 
 
 def test_one_byte_of_one_log(run: "Run", home: Path) -> None:

@@ -27,7 +27,8 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_reconciled"
-FACTS = ("name", "path")
+FACTS = ("name",)
+BY_FOLDER = True
 
 _MOST_BARS, _MOST_PANELS = 48, 3
 _BAND = 9.5  # height of a bar with its gap

@@ -4,6 +4,7 @@ A chart is a module with
 
     QUERY = "scaling"                  the macro whose rows it draws
     FACTS = ("device_unit",)           optional: columns of `runs`, for labels, joined to the rows by run_id
+    BY_FOLDER = True                   optional: `draw` puts runs together by the folders of their column `path`
     UNITS = True                       optional: `draw` counts devices in `page.unit`
     BARS = True                        optional: `draw` has bars where `page.mark` says so
     FACETS = True                      optional: `draw` makes a panel for each value of the column `page.facet`

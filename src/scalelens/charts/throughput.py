@@ -57,7 +57,6 @@ UNITS = True
 BARS = True
 FACTS = (
     "name",
-    "path",
     "global_batch_size",
     "device_unit",
     "framework",
@@ -66,6 +65,7 @@ FACTS = (
     "dataset",
     *naming.FURTHER_FACTS,
 )
+BY_FOLDER = True
 _RATES = ["device_samples_per_s", "device_tokens_per_s"]
 _HAS_RATE = pl.any_horizontal(pl.col(_RATES).is_not_null())
 _AS_PRINTED = ", as printed"

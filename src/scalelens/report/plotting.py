@@ -172,12 +172,17 @@ def drawable_first(runs: Sequence[str], rows: pl.DataFrame, draw_rows: Callable[
 def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the names by which tables call the runs, which no two runs share.
 
-    The column `name` of some queries is that of a kernel or an operator.
+    The column `name` of some queries is that of a kernel or an operator.  A chart that may put runs together by their
+    folders has their paths as well; these are not in its provenance, as they change when a folder is moved.
     """
     meanings = {column.name: column.meaning for column in session.queries[chart.QUERY].columns}
     if "run_id" not in rows.columns or "name" not in rows.columns or meanings.get("name", _NAME) != _NAME:
         return rows
-    return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
+    named = rows.with_columns(name=pl.col("run_id").replace(session.run_names))
+    if not hasattr(chart, "BY_FOLDER"):
+        return named
+    paths = dict(session.ask(Question(sql="SELECT run_id, path FROM runs")).frame.iter_rows())
+    return named.with_columns(path=pl.col("run_id").replace_strict(paths, default=None, return_dtype=pl.String))
 
 
 def _only_run(session: Session, runs: Sequence[str]) -> str:
