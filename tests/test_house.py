@@ -232,7 +232,7 @@ TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}
 PROTOCOL = {
     "assistant.tools": TOOL,
     "audit.identities": {"find"},
-    "charts": {"QUERY", "FACTS", "FACETS", "UNITS", "BARS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
+    "charts": {"QUERY", "FACTS", "BY_FOLDER", "FACETS", "UNITS", "BARS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
     "cli": {"PANEL", "CONTEXT_SETTINGS"},
     "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
     "parsing": FORMAT,
