@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from scalelens import arrow_compute
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, FEW, MANY, GatheredRows, batch_of, column_fits, columns_of
 from scalelens.parsing.rows import Rows
 
@@ -91,3 +92,21 @@ def test_a_value_that_does_not_fit_is_told_with_its_file() -> None:
     assert [(row["file_id"], row["line"]) for row in written["problems"]] == [("bad", 7)]
     assert sorted((row["file_id"], row["step"]) for row in written["steps"] if row["step"]) == [("good", 1)]
     assert {row["file_id"]: row["name"] for row in written["metrics"]} == {"good": "text ", "bad": "text ?"}
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([], (None, None)),
+        ([None], (None, None)),
+        ([2.0, 1.0, 3.0], (1.0, 3.0)),
+        ([None, 4.0, 2.0], (2.0, 4.0)),
+        ([1.0, float("nan"), 0.5], (0.5, 1.0)),
+    ],
+)
+def test_ends_of_a_column_are_those_of_arrow(
+    values: list[float | None], ends: tuple[float | None, float | None]
+) -> None:
+    column = pa.array(values, pa.float64())
+    for each in (column, pa.chunked_array([column])):
+        assert arrow_compute.ends(each) == ends == tuple(arrow_compute.min_max(each).as_py().values())

@@ -19,7 +19,7 @@ def ends(values: Any) -> tuple[Any, Any]:
 
     Arrow takes longer than numpy for few values, but leaves out NULL and NaN.
     """
-    if not values.null_count:
+    if len(values) and not values.null_count:
         numbers = values.to_numpy()
         least, greatest = values[int(numbers.argmin())].as_py(), values[int(numbers.argmax())].as_py()
         if least == least:

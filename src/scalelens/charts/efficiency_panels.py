@@ -19,7 +19,7 @@ _NOTE_MARKS = "†‡§¶"
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
-_FEWEST_ALIKE = 3  # series at a size, of which one is in the middle
+_FEWEST_ALIKE = 3  # series at a size; of fewer, none is in the middle
 
 
 def judge(points: list[Row]) -> None:

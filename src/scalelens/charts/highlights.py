@@ -11,7 +11,7 @@ _PALE = "#b4b4b4"
 _BEST = style.Look("", style.COLORS[0], "circle", [1, 0], 1.8, True)
 _MEDIAN = style.Look("", style.COLORS[1], "square", [4, 1.5], 1.4, True)
 _OTHER = style.Look("", _PALE, None, [1, 0], 0.5, True)
-_FEWEST = 3  # of which one is in the middle
+_FEWEST = 3  # of fewer, none is in the middle
 _OF_PANELS = ("best of the panel", "median of the panel", "others")
 PALE, NAMED = 0, 1  # how far in front the marks of a row are
 

@@ -37,7 +37,7 @@ or since the epoch began, in the one unit that fits.  Times of epochs, or of ste
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
 (`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
-one that times the rate is what a count has grown by (`frames 4096 | fps 640 | time 3.2`).  A unit
+one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A unit
 that was found so is in params (`time_unit`, inferred).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time

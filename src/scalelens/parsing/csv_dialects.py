@@ -31,7 +31,7 @@ def dialect_of(head: bytes) -> _Dialect | None:
     """How a CSV is written, by its first two lines; None where that is the usual form, or the text is no CSV."""
     header, _, rest = head.partition(b"\n")
     below = rest.partition(b"\n")[0]
-    if len(header) > _LONGEST_HEADER or not below or b'{"' in header:  # an object of JSON is no name of a column
+    if len(header) > _LONGEST_HEADER or not below or b'{"' in header:  # a JSON object does not name a column
         return None
     delimiter = max(",;\t", key=header.decode("utf-8", "replace").count)
     names, values = _cells(header, delimiter), _cells(below, delimiter)

@@ -108,7 +108,7 @@ ELSEWHERE = re.compile(
     r"|warm",
     re.IGNORECASE,
 )
-# Where a line was printed from is no work: `test.py:108`, and a logger called `models.train_eval - INFO`.
+# These say where a line was printed, not what was done: `test.py:108`, and a logger called `models.train_eval - INFO`.
 SOURCE_FILE = re.compile(r"\b\w+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)* - (?=(?:INFO|DEBUG)\b)")
 # What a validation gave, beside the epoch: `Epoch 3 | time 20.5 s | valid acc 0.5`.
 VALIDATED = re.compile(
