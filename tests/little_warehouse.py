@@ -1,7 +1,7 @@
 """A warehouse filled by hand, for tests of queries."""
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -32,6 +32,10 @@ STEP_TIMES_OF_RUNS = """
 CREATE MACRO _step_times_of(runs := '', of_epochs := false) AS TABLE
 FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL)
     AND (trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
+"""
+
+FILLED_TABLES = """
+SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0 AND database_name = current_database()
 """
 
 CATALOGS = (
@@ -79,15 +83,16 @@ atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connectio
 class Warehouse:
     """A warehouse filled by hand."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection | None = None, to_be_replaced: Collection[str] = ()
+    ) -> None:
         """With an `empty_warehouse` of its own it stays as it is when another is made."""
         self.columns: list[tuple[str, str]] = []  # names and types of the last answer
         self.connection = connection or shared_warehouse()
-        filled = self.connection.execute("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0").fetchall()
-        for (name,) in filled:
-            if name not in CATALOGS:
-                # A table keeps the size of what was deleted from it, by which questions are planned.
-                self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
+        filled = self.connection.execute(FILLED_TABLES).fetchall()
+        for name in {name for (name,) in filled} - {*CATALOGS, *to_be_replaced}:
+            # A table keeps the size of what was deleted from it, by which questions are planned.
+            self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
         if table == "events":
@@ -132,10 +137,18 @@ def rows_of_the_goldens() -> dict[str, pa.Table]:
 
 
 def little_warehouse(connection: duckdb.DuckDBPyConnection | None = None) -> Warehouse:
-    """The warehouse of the goldens."""
+    """The warehouse of the goldens; a connection keeps their rows for the next time."""
+    tables = ("members", *rows_of_the_goldens())
+    execute = (connection or shared_warehouse()).execute
+    if execute("FROM duckdb_databases() WHERE database_name = 'goldens'").fetchall():
+        little = Warehouse(connection, to_be_replaced=tables)
+        execute("; ".join(f"CREATE OR REPLACE TABLE {table} AS FROM goldens.{table}" for table in tables))
+        return little
     little = Warehouse(connection)
     for table, rows in rows_of_the_goldens().items():
         insert(little.connection, table, rows)
-    little.connection.execute(MEMBERS_OF_STEPS)
-    little.connection.execute(MEMBERS_OF_RUNS)
+    execute(MEMBERS_OF_STEPS)
+    execute(MEMBERS_OF_RUNS)
+    kept = (f"CREATE TABLE goldens.{table} AS FROM {table}" for table in tables)
+    execute("; ".join(["ATTACH ':memory:' AS goldens", *kept]))
     return little
