@@ -315,7 +315,7 @@ def test_runs_of_a_large_sweep_share_bars_without_their_seeds():
         f"{schedule}_{way}_{seed}" for schedule in ("gpipe", "zb", "ib") for way in "abcdef" for seed in (11, 22, 43)
     ]
     text = text_of(draw("throughput/nodes", sweep(names)))
-    assert "zb f · 3 runs · " in text and "Each run of" in text
+    assert "zb f · 3 runs · " in text and "Each run: " in text
     assert "differ only in 11, 22, 43 share a bar: the median" in text
     spec = render.specification(draw("throughput/nodes", sweep(names)), {})
     bars = {row["text"].partition(" · ")[0]: row for row in drawn_rows(spec) if "value" in row}
