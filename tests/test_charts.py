@@ -159,6 +159,15 @@ def marks(spec: dict) -> list[dict]:
     return found
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if '"type": "area"' in (FIXTURES / f"{case}.vl.json").read_text()]
+)
+def test_areas_are_not_stacked(case):
+    """Of values with one time Vega draws the sum, and nothing below the others."""
+    areas = [mark for mark in marks(spec_of(case)) if mark["mark"].get("type") == "area"]
+    assert areas and all("y2" in mark["encoding"] or mark["encoding"]["y"].get("stack", "") is None for mark in areas)
+
+
 def drawn_rows(part) -> list[dict]:
     """All rows of data within a part of a specification."""
     if isinstance(part, list):
