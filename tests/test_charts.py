@@ -734,6 +734,16 @@ NOTHING = [
 ]  # fmt: skip
 
 
+def test_points_of_one_batch_are_not_a_line():
+    rows = rows_of("energy_by_batch/gpt_table")
+    assert "Without a line" not in text_of(draw("energy_by_batch/gpt_table", rows))
+    first = rows.filter(pl.col("series") == rows["series"][0])
+    chart = draw("energy_by_batch/gpt_table", pl.concat([first, first.with_columns(unit_wh=pl.col("unit_wh") * 2)]))
+    assert "Without a line: points of one batch" in text_of(chart)
+    lines = [mark for mark in marks(render.specification(chart, {})) if mark["mark"].get("type") == "line"]
+    assert lines and not any(drawn_rows(line) for line in lines)
+
+
 @pytest.mark.parametrize("case", NOTHING)
 def test_nothing_to_draw(case):
     with pytest.raises(UserError, match=r"to draw.*scalelens query"):
@@ -1210,7 +1220,7 @@ def test_few_suspects_have_a_look_of_their_own() -> None:
     text = text_of("blame_jobs/many_nodes")
     assert "n3" in text and "n4" not in text and "others accused" in text
     none = rows_of("blame_jobs/many_nodes").with_columns(suspect=None, first_suspect=None, verdict=None)
-    assert "No suspect is accused." in text_of(draw("blame_jobs/many_nodes", none))
+    assert "No suspect is accused: 0 of" in text_of(draw("blame_jobs/many_nodes", none))
 
 
 def test_jobs_without_dates_are_not_drawn() -> None:
