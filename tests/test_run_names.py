@@ -93,6 +93,18 @@ def test_equal_runs_have_their_job_then_a_folder_then_their_part_then_their_id(w
     }  # fmt: skip
 
 
+def test_runs_that_one_folder_does_not_tell_apart_have_as_many_as_do(warehouse: Warehouse) -> None:
+    for system in ("a100", "h200"):
+        for test in ("idle", "load"):
+            warehouse.run(f"{system}-{test}", name="power", path=f"/s/{system}/tests/{test}/power.csv")
+    warehouse.run("other", name="alone", path="/t/a100/tests/idle/alone.csv")
+    assert names(warehouse) == {
+        "a100-idle": "power a100 idle", "a100-load": "power a100 load", "h200-idle": "power h200 idle",
+        "h200-load": "power h200 load", "other": "alone",
+    }  # fmt: skip
+    assert meant(warehouse, "power h200") == ["h200-idle", "h200-load"]
+
+
 def test_parts_of_a_file_are_named_by_what_tells_them_apart(warehouse: Warehouse) -> None:
     warehouse.run("1111", name="sizes", nodes=48, path="/s/sizes.csv")
     warehouse.run("1111-1", name="sizes (2)", nodes=96, path="/s/sizes.csv")

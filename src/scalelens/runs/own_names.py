@@ -7,7 +7,7 @@ _WORDS = re.compile(r"[A-Za-z]+")
 _OF_ANY_LOG = """
     all batch batches checkpoint checkpoints ckpt console data debug default err error errors eval event events exp
     experiment experiments file files global history info job jobs launch lightning local log logfile logger logging
-    logs main meta metric metrics node o e out output outputs predict rank report result results run runs runner
+    logs main meta metric metrics node o e out output outputs predict rank raw report result results run runs runner
     running slurm srun state stats stderr stdout step steps summary task tb tensorboard test tmp trace traces train
     trainer training txt val validation version wandb work worker
 """

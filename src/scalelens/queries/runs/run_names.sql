@@ -47,14 +47,16 @@ by_job AS (
         WHEN length(name) > 40 AND count(*) OVER (PARTITION BY own, job) = 1 THEN concat_ws(' ', own, job)
         ELSE concat_ws(' ', name, job) END AS name)
     FROM by_facts),
--- Of runs that still share a name, the first folder in which their paths differ.
+-- Of runs that still share a name, the folders in which their paths differ, as far as each tells more of them apart.
 shared AS (FROM by_job QUALIFY count(*) OVER (PARTITION BY name) > 1),
 levels AS (
-    SELECT name, min(k) AS k
-    FROM (SELECT name, k FROM shared, range(1, 60) AS t(k) GROUP BY name, k HAVING count(DISTINCT folders[k]) > 1)
-    GROUP BY name),
+    SELECT name, k FROM (
+        SELECT name, k, count(DISTINCT folders[:k]) AS n_beginnings FROM shared, range(1, 60) AS t(k) GROUP BY name, k)
+    QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
+told_by_folder AS (
+    SELECT run_id, string_agg(folders[k], ' ' ORDER BY k) AS folder FROM shared JOIN levels USING (name) GROUP BY run_id),
 by_folder AS (
-    SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
+    SELECT j.* EXCLUDE (name), concat_ws(' ', name, folder) AS name FROM by_job AS j LEFT JOIN told_by_folder USING (run_id)),
 -- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same; without the
 -- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt); whole where only the
 -- last does (job952.log, job952.out).
