@@ -8,17 +8,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from asking import QUERIES, carried_out
 from conftest import FIXTURES as ALL_FIXTURES
 from scalelens import catalog
 from scalelens.database.connect import plan_quickly
 from scalelens.database.macros import add_macros
 from scalelens.parsing.kernel_classes import kernel_class
-from scalelens.queries import load as queries
-from scalelens.question.once import SharedHelpers
 from scalelens.tables import documented, schema
 
 FIXTURES = ALL_FIXTURES / "queries"
-QUERIES = queries.load()
 TABLES = documented()
 
 MEMBERS_OF_RUNS = """
@@ -85,7 +83,8 @@ class Warehouse:
         """With an `empty_warehouse` of its own it stays as it is when another is made."""
         self.columns: list[tuple[str, str]] = []  # names and types of the last answer
         self.connection = connection or shared_warehouse()
-        for name in self.column("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"):
+        filled = self.connection.execute("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0").fetchall()
+        for (name,) in filled:
             if name not in CATALOGS:
                 # A table keeps the size of what was deleted from it, by which questions are planned.
                 self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
@@ -115,23 +114,13 @@ class Warehouse:
         )
 
     def ask(self, query: str) -> list[Row]:
-        """Rows of a statement, with its helpers shared as `scalelens` shares them."""
-        helpers = SharedHelpers(self.connection, QUERIES)
-        try:
-            helpers.share(query)
-            cursor = self.connection.execute(query)
-            self.columns = [(column[0], str(column[1])) for column in cursor.description or ()]
-            return self.rows(cursor)
-        finally:
-            helpers.forget()
-
-    @staticmethod
-    def rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        """Rows of a statement."""
+        self.columns, rows = carried_out(self.connection, query)
+        return [dict(zip([name for name, _ in self.columns], row, strict=True)) for row in rows]
 
     def column(self, query: str) -> list[Any]:
-        return [row[0] for row in self.connection.execute(query).fetchall()]
+        """The first column of a statement."""
+        return [row[0] for row in carried_out(self.connection, query)[1]]
 
 
 @cache
