@@ -13,9 +13,6 @@ _OF_ANY_LOG = """
 """
 _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
-
-
-LONGEST = 40  # characters of a name; longer ones are sentences, or lists of settings
 _NUMBER = re.compile(r"\d{1,5}")
 
 
