@@ -63,7 +63,7 @@ def _points(sentence: Sentence) -> Iterator[Change]:
     said = [
         each
         for each, (_, end) in zip(sentence.numbers, sentence.positions, strict=True)
-        if each.unit in ("", "%") and _POINTS.match(sentence.text, end)
+        if each.unit in ("", "%") and not each.low <= 0 <= each.high and _POINTS.match(sentence.text, end)
     ]
     others = [each for each in shares if all(each is not point for point in said)]
     if len(said) == 1 and len(others) == _TWO and others[0].text != others[1].text:
