@@ -1220,7 +1220,7 @@ def test_few_suspects_have_a_look_of_their_own() -> None:
     text = text_of("blame_jobs/many_nodes")
     assert "n3" in text and "n4" not in text and "others accused" in text
     none = rows_of("blame_jobs/many_nodes").with_columns(suspect=None, first_suspect=None, verdict=None)
-    assert "No suspect is accused: 23 of 36 jobs" in text_of(draw("blame_jobs/many_nodes", none))
+    assert "No suspect is accused; 23 of 36 jobs" in text_of(draw("blame_jobs/many_nodes", none))
 
 
 def test_jobs_without_dates_are_not_drawn() -> None:

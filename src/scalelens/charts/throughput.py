@@ -96,7 +96,7 @@ def draw(
     if not points:
         raise UserError("no run has a known throughput per device", "see what there is: scalelens query throughput")
     limits.check_marks(len(points), "runs")
-    facets.check(len(kinds))
+    facets.check(len(kinds), page)
     is_added = device_units.in_unit(points, page.unit)
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
