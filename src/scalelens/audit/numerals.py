@@ -102,6 +102,7 @@ def numerals(text: str) -> list[_Numeral]:
         before = clean[max(0, match.start() - _WORDS_BEFORE) : match.start()]
         end, unit = _unit_after(clean, match.end())
         measured = before.endswith("(") and ("." in match[0] or unit)  # "per step (19.6 %)"
+        measured = measured or (unit in _TIMES and end == match.end() + len(unit))  # "a step 984s long"
         named = len(match[0]) > _MOST_CHARACTERS or (not measured and _NOT_MEASURED.search(before))
         named = named or (re.search(r"\d \d", match[0]) and _COUNTED_THING.search(before))  # "stage 1 148 s"
         cited = bool(re.fullmatch(r"1[89]\d\d|20\d\d", match[0]) and _CITED.search(before))

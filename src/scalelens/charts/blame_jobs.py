@@ -141,12 +141,11 @@ def _suspects_in_words(points: Sequence[Row], labels: Sequence[str], effect: flo
     for label, percents in of_label.items():
         n_slower, jobs = sum(percent > 0 for percent in percents), words.counted([len(percents)], "job")
         lines.append(f"{label}: {n_slower} of {jobs} slower, median {_percent(median(percents))}.")
-    if not of_label:
-        lines.append("No suspect is accused.")
     if others:
+        whose = "None accused:" if of_label else "No suspect is accused;"
         n_slow = sum(percent > effect for percent in others)
         lines.append(
-            f"None accused: {n_slow} of {words.counted([len(others)], 'job')} slower by more than {effect:g}\u00a0%."
+            f"{whose} {n_slow} of {words.counted([len(others)], 'job')} slower by more than {effect:g}\u00a0%."
         )
     if any(point["suspect"] != point["first_suspect"] for point in points):
         lines.append("A job with several accused suspects is drawn as one with the most conspicuous of them.")

@@ -22,6 +22,7 @@ from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
+POINTS = r" ?(?:(?:percentage )?points?\b|pp\b|pts?\b|个?百分点|個?百分點|%?포인트|(?<=%)p\b)"  # of per cent
 IS_MORE = (
     r"\b(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reduc\w*|"
     r"increas\w*|decreas\w*|improv\w*|gains?|speed-?ups?|drop\w*|saving\w*|saves?|saved|overhead|growth|slowdown|cut|"
@@ -45,6 +46,7 @@ _PAIRS = (
         rf"\b(?:claimed|expected|predicted|reported|stated|theoretical)\b[^<>.;()]{{0,12}}<(?P<a>\d+)>{_W}{{0,16}}"
         rf"\b(?:actual|measured|observed|found|real)\b[^<>.;()]{{0,12}}<(?P<b>\d+)>"
     ),
+    re.compile(rf"<(?P<a>\d+)>{_W}{{0,3}}에서{_W}{{0,20}}<(?P<b>\d+)>(?=으?로|까지)"),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
 _DISTANCE = r"(?:gap|diff|difference|delta|gain|improvement|drop|loss|increase|decrease|reduction|degradation)"
@@ -57,6 +59,7 @@ _AFTER = (
         rf"(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
     ),
+    re.compile(rf"(?:으?로|까지)(?P<head>){_W}{{0,10}}<(?P<c>\d+)>(?P<tail>{_W}{{0,16}})"),
     re.compile(rf"{_W}{{0,30}}, \w+ing {_W}{{0,36}}(?P<head>\bby (?:an? )?factors? (?:of )?)<(?P<c>\d+)>(?P<tail>)"),
 )
 _FAR_AFTER = (
@@ -259,7 +262,7 @@ def held(change: Change, others: list[Number]) -> Finding | None:
         return None
     if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or are_sizes(a, b):
         return None
-    if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
+    if a.unit == b.unit == c.unit == "%" and not change.is_difference and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
     if "%" in (a.unit, b.unit) and any(each.unit != "%" and "." not in each.text for each in (a, b)):
         return None  # the size of a model, a setting: "30B → +16 %", "with DP=4 +1.7 % vs +9.3 %"
@@ -317,6 +320,8 @@ def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> lis
     differences = [first - second, second - first]
     ratios = [first / second, second / first]
     changes = [each - exact(1) for each in ratios]
+    if c.unit == unit == "%" and is_difference:
+        return differences
     if c.unit == "%":
         fractions = not unit and "." in a.text + b.text
         points = differences if unit == "%" else []

@@ -15,7 +15,7 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.twice import cells_of_one_name
 from scalelens.audit.prose.bound import is_of_a_fraction
-from scalelens.audit.prose.likeness import Likeness
+from scalelens.audit.prose.likeness import Likeness, are_beside_one
 from scalelens.audit.prose.places import Place, middle_of, places_of
 from scalelens.audit.prose.repeated import MEAN, QUOTED, is_joined
 from scalelens.audit.prose.restated import given_twice, is_given
@@ -28,6 +28,8 @@ _ANOTHER = re.compile(
 )
 _MEANS = {"mean", "average", "avg", "median", "geomean"}
 _MOST_ALIKE = 12
+_MUCH_SHARED = 2
+_DIGITS = re.compile(r"\d+")
 _COMMON_NAMES, _LEAST_SWAPPED = 2, 2
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
 _FAR_OF_FEW, _FAR = 1.05, 1.005  # two measurements of one kind may be nearer
@@ -100,20 +102,34 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
     if a.number.text in b.printed or b.number.text in a.printed:
         return False  # there they are two
     larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
-    whole, has_units = "." not in a.number.text + b.number.text, a.number.unit == b.number.unit
+    whole = "." not in a.number.text + b.number.text
     if words == POINT:
         same = whole or a.digits.lstrip("0") == b.digits.lstrip("0")
-        is_sure = (has_units or min(a.significant, b.significant) >= _LONG) and not _are_scaled(a, b)
+        units = {a.number.unit, b.number.unit}  # a cell may leave out a unit that a sentence gives
+        is_sure = len(units) == 1 or (is_mixed and units.isdisjoint("%x")) or min(a.significant, b.significant) >= _LONG
+        is_sure &= not _are_scaled(a, b)
         is_sure &= len(a.digits.strip("0")) > 1
         return same and is_sure and abs(larger / smaller - 10) < 1e-6 and (all(has_points) or not _are_sizes(a, b))
     if a.digits == b.digits or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b)):
         return False
     if words == DIGIT:
+        if _are_among_the_same(a, b):
+            return True
         if few and whole and (_are_sizes(a, b) or not (a.number.unit or b.number.unit)):
             return False  # counts of two things
         return larger / smaller > (_FAR_OF_FEW if few else _FAR) and not set(a.digits + b.digits) <= set("01")
     differ = [k for k, (x, y) in enumerate(zip(a.digits, b.digits, strict=True)) if x != y]
     return len(differ) == _LEAST_SWAPPED and differ[1] - differ[0] == 1
+
+
+def _are_among_the_same(a: Place, b: Place) -> bool:
+    """Whether two numbers of three digits stand around both, or the same one right before or after both."""
+    shared = sum(len(digits.strip("0")) >= _LEAST_DIGITS for digits in a.others & b.others)
+    labels = [each.table.texts[each.number.row or 0][0] for each in (a, b) if each.table]
+    if len({tuple(_DIGITS.findall(label)) for label in labels}) > 1:
+        return False  # "heavy 2 %" and "heavy 5 %"
+    is_measured = "." in a.number.text or bool(a.number.unit)  # 8102 and 8103 are ports
+    return shared >= _MUCH_SHARED or (is_measured and are_beside_one(a, b))
 
 
 def _tells_of_another_run(document: Document, words: str, a: Place, b: Place) -> bool:
@@ -177,8 +193,9 @@ def _are_scaled(a: Place, b: Place) -> bool:
         x != y and x and y and (x.startswith(y) or y.startswith(x)) for x, y in zip(a.beside, b.beside, strict=True)
     ):
         return True  # "99.9 %: 43.8 minutes", "99.99 %: 4.38 minutes"
-    scaled = {f"{text}0" for text in less.printed - {less.number.text} if "." not in text}
-    return not scaled.isdisjoint(more.printed - {more.number.text})
+    own = {each.replace(",", "") for each in (less.number.text, more.number.text)}
+    small, large = ({text.replace(",", "") for text in each.printed} - own for each in (less, more))
+    return any(f"{text}0" in large for text in small if "." not in text)
 
 
 def _are_sizes(a: Place, b: Place) -> bool:

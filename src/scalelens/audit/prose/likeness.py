@@ -21,12 +21,14 @@ from scalelens.audit.prose.places import Place, digits_of, middle_of
 from scalelens.audit.prose.weights import (
     DIGIT,
     IF_ALONE,
+    IF_ANOTHER,
     IF_DOUBTFUL,
     IF_GIVEN,
     LIMITS,
     MIXED,
     POINT,
     SENTENCES,
+    SWAPPED,
     TABLES,
     WEIGHTS,
 )
@@ -101,19 +103,22 @@ class Likeness:
         if slip == POINT and many:
             return bool((a.near | a.wide) & (b.near | b.wide) or a.others & b.others)
         least = _LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS
-        if kind == SENTENCES and _unshared(a, b) >= least and (slip == DIGIT or not many):
-            return False  # two cases, each with numbers of its own
+        are_cases = kind == SENTENCES and _unshared(a, b) >= least  # two of them, each with numbers of its own
+        if are_cases and not many:
+            return False
         own = self._features(a, b)
         of_another = kind == MIXED and _tells_of_another(a, b)
         doubtful = of_another or (kind == MIXED and slip != POINT and own[_OF_ROW] < _BETTER)
-        if (of_another and slip != POINT) or (doubtful and slip == DIGIT):
+        if doubtful and slip == DIGIT:
             return False
         features = (*own, *self._surroundings(a, b, pairs, kind))
         shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
         enough = LIMITS[slip, kind][many]
         if kind == TABLES and _common(a, b) < _LEAST_COMMON:
             enough += IF_ALONE
-        if doubtful and not many:
+        if of_another and slip == SWAPPED:
+            enough += IF_ANOTHER
+        elif (doubtful and not many) or (are_cases and slip == DIGIT):
             enough += IF_DOUBTFUL
         return shown >= enough + IF_GIVEN or (shown >= enough and (slip != DIGIT or not is_given()))
 
@@ -166,7 +171,7 @@ class Likeness:
             sqrt(known((a.wide & b.wide) - near)),
             sqrt(min(known(x.near - y.wide - y.near) for x, y in ((a, b), (b, a)))),
             sqrt(known(a.others & b.others)),
-            float(_are_beside_one(a, b)),
+            float(are_beside_one(a, b)),
             float(len(units) == 1 and units != {""}),
             float(len(units) > 1),
             max(self._length, _SHORTEST),
@@ -265,6 +270,6 @@ def _has_another(a: Place, b: Place) -> bool:
     return bool(a.peers - b.peers - b.others - {b.digits})
 
 
-def _are_beside_one(a: Place, b: Place) -> bool:
+def are_beside_one(a: Place, b: Place) -> bool:
     """Whether the same number of three digits stands before both, or after both."""
     return any(x == y and len(x.strip("0")) >= _LEAST_DIGITS for x, y in zip(a.beside, b.beside, strict=True))

@@ -8,15 +8,18 @@ of the sentence give the change, and a slip in one of the three would make it ri
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.bound import IS_MORE, MYRIADS, Change, held, is_of_a_fraction, slip_of, ways_of
+from scalelens.audit.prose.bound import IS_MORE, MYRIADS, POINTS, Change, held, is_of_a_fraction, slip_of, ways_of
 from scalelens.audit.units import COUNTED
 from scalelens.units import base
 
 _MOST_NUMBERS = 10
+_TWO = 2
+_POINTS = re.compile(POINTS, re.IGNORECASE)
 _LEAST_DIGITS = 3  # of a whole number that is a value, not a setting
 _LEAST_SIGNIFICANT = 2  # of a value; 1.0 and 2.0 may be versions
 _NEAR = 40  # characters
@@ -51,6 +54,22 @@ def _stated(sentence: Sentence) -> Iterator[Change]:
             places = [place for place, each in enumerate(sentence.numbers) if each.unit == unit]
             if len(places) == 1 and _is_said(places[0], sentence):
                 yield Change(*pair, sentence.numbers[places[0]])
+    yield from _points(sentence)
+
+
+def _points(sentence: Sentence) -> Iterator[Change]:
+    """ "A reaches 56.1 %, which is 13.6 points more than B (42.5 %)": the only two shares, and what lies between."""
+    shares = [each for each in sentence.numbers if each.unit == "%"]
+    said = [
+        each
+        for each, (_, end) in zip(sentence.numbers, sentence.positions, strict=True)
+        if each.unit in ("", "%") and not each.low <= 0 <= each.high and _POINTS.match(sentence.text, end)
+    ]
+    others = [each for each in shares if all(each is not point for point in said)]
+    if any(each.low <= 0 for each in others):
+        return
+    if len(said) == 1 and len(others) == _TWO and others[0].text != others[1].text:
+        yield Change(others[0], others[1], replace(said[0], unit="%"), is_difference=True)
 
 
 def _pair(sentence: Sentence) -> tuple[Number, Number] | None:
@@ -98,7 +117,7 @@ def _are_compared(a: Number, b: Number, sentence: Sentence) -> bool:
 
 def _is_slipped(change: Change) -> bool:
     """Whether a sure slip in the change, or a surer one in a value, would make it right."""
-    words = slip_of(change, ways_of(change.a, change.b, change.c))
+    words = slip_of(change, ways_of(change.a, change.b, change.c, change.is_difference))
     return words.endswith(_IN_A_VALUE if words.startswith("in ") else _SURE)
 
 

@@ -46,16 +46,17 @@ WEIGHTS = {
 }  # fmt: skip
 # From where words and numbers show enough, for three digits and for more.
 LIMITS = {
-    (POINT, SENTENCES): (6.8, 0.0),
+    (POINT, SENTENCES): (5.6, 0.0),
     (POINT, MIXED): (3.6, 0.0),
     (POINT, TABLES): (3.0, 0.0),
-    (SWAPPED, SENTENCES): (5.6, 5.4),
+    (SWAPPED, SENTENCES): (4.8, 5.4),
     (SWAPPED, MIXED): (3.2, 3.6),
-    (SWAPPED, TABLES): (4.7, 3.2),
+    (SWAPPED, TABLES): (4.0, 3.2),
     (DIGIT, SENTENCES): (5.2, 4.5),
     (DIGIT, MIXED): (4.4, 6.2),
-    (DIGIT, TABLES): (4.2, 6.2),
+    (DIGIT, TABLES): (3.8, 5.6),
 }
 IF_GIVEN = 2.0  # so much more is needed of another digit where the numbers around give one of the two as well
-IF_DOUBTFUL = 2.0  # where another row fits the sentence better, or it has numbers that the table has not
+IF_DOUBTFUL = 2.0  # where another row fits the sentence better, or each sentence has numbers of its own
+IF_ANOTHER = 4.0  # where the sentence has numbers that the table has not, and digits are swapped
 IF_ALONE = 3.0  # where two tables have hardly a number in common
