@@ -85,7 +85,7 @@ class Reader:
         stamp = stamp_in(line.text)
         now_s = self.clock.seconds(stamp) if stamp else None
         if self.round is not None and self.trains and self.began_s is not None and now_s is not None and stamp:
-            span_s = now_s - self.began_s
+            span_s = round(now_s - self.began_s, 6)
             follows = following is None or following == self.round + 1
             if follows and span_s >= _FINE * stamp.resolution_s:
                 position = self.rows.attempt_of(line.number, self.round, line.rank, line.location)
