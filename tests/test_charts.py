@@ -1223,6 +1223,13 @@ def test_few_suspects_have_a_look_of_their_own() -> None:
     assert "No suspect is accused; 23 of 36 jobs" in text_of(draw("blame_jobs/many_nodes", none))
 
 
+def test_jobs_that_are_faster_have_ticks_too() -> None:
+    """Vega keeps one of the given values for each 40 pixels, unless it is told how many there are."""
+    rows = rows_of("blame_jobs/many_nodes").with_columns(slower=pl.int_range(pl.len()) / 100 - 0.3)
+    text = text_of(draw("blame_jobs/many_nodes", rows))
+    assert "−30 −20 −10 0" in text.replace("-", "−")
+
+
 def test_jobs_without_dates_are_not_drawn() -> None:
     rows = rows_of("blame_jobs/many_nodes").with_columns(started_at=pl.lit(None, pl.Datetime))
     with pytest.raises(UserError, match=r"no.* date.*scalelens query blame_jobs|none has both a date"):

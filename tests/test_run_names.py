@@ -10,6 +10,7 @@ import pytest
 
 import scalelens
 from little_warehouse import Warehouse
+from scalelens.question.run_names import in_command
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
@@ -114,6 +115,9 @@ def test_a_long_name_is_shortened_to_what_tells_the_runs_apart(warehouse: Wareho
     assert names(warehouse) == {"run0": "…lr1e-4…seed1…", "run1": "…lr1e-4…seed2…", "run2": "…lr3e-4…seed1…"}
     for text in ("…lr3e-4…seed1…", long("3e-4", 1), "…lr3e-4…"):
         assert meant(warehouse, text) == ["run2"]
+    command = in_command(names(warehouse), "run2")
+    assert command == "…lr3e-4…seed1…"
+    assert warehouse.ask(f"FROM selected_runs(runs := '{command}')") == [{"run_id": "run2"}]
     warehouse.run("run3", name="bf16", precision="bf16", path="/s/bf16.log")
     assert names(warehouse)["run2"] == "…lr3e-4…seed1…", "a short name changes no long one"
 
