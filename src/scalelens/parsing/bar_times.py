@@ -95,9 +95,7 @@ def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
     made, span_s = last.step - skipped.step, last.elapsed_s - skipped.elapsed_s
     if skipped.step < _SKIPPED * usual or _SURELY * (skipped.elapsed_s + 1) * made >= span_s * skipped.step:
         return drawings
-    return [
-        now._replace(pace_s=None) if now.step == now.total else now for now in drawings[drawings.index(skipped) :]
-    ]
+    return [now._replace(pace_s=None) if now.step == now.total else now for now in drawings[drawings.index(skipped) :]]
 
 
 def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:

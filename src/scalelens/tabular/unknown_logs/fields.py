@@ -233,9 +233,7 @@ def parsed(text: str) -> Parsed:
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
-    text = _with_counts_named(text)
-    if "ime" in text:
-        text = with_seconds(text)
+    text = with_seconds(_with_counts_named(text))
     if "," in text:
         text = _COMMA_ALONE.sub(r"\1, ", text)
     if "m" in text and _HOURS_OR_MINUTES.search(text):

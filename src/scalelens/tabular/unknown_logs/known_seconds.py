@@ -26,7 +26,7 @@ _FORMS = tuple(
 
 def with_seconds(text: str) -> str:
     """A line whose time has its unit, if it is one of these."""
-    for form in _FORMS:
+    for form in _FORMS if "ime" in text else ():
         if found := form.search(text):
             return f"{text[: found.start()]}{found['before']}{found['time']} s{text[found.end() :]}"
     return text
