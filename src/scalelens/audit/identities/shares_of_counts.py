@@ -2,7 +2,7 @@
 
 The headings say which column is which: one of a share ("accuracy", "pass rate"), one of what was counted ("correct",
 "passed") and one of all ("total", "pairs", "n").  If all rows but one follow within their digits, two of them at least,
-the other one is accused where a slip in its share would mend it, or where it is another row's.
+the other one is accused where a slip in its share or in a count would mend it, or where its share is another row's.
 """
 
 import re
@@ -69,7 +69,7 @@ def _of_columns(table: TextTable, *columns: int) -> Iterator[Finding]:
 
 
 def _in_a_count(rows: list[list[Number]], place: int, size: int) -> str:
-    """The slip of one of the two counts that would make their share right, or that it is another row's."""
+    """The slip of one of the two counts that would make their share right."""
     share, part, whole = rows[place]
     said = Bounds(share.low / size, share.high / size)
     meant = said * exact(middle(whole.bounds)), exact(middle(part.bounds)) / said
@@ -79,9 +79,6 @@ def _in_a_count(rows: list[list[Number]], place: int, size: int) -> str:
         if first > last:
             continue  # no whole number
         words = slip(count.text, first, last)
-        others = {row[k].text for row in rows if row[k].text != count.text}
-        if not words and len(others) > 1 and any(row[k].text == count.text for row in rows if row[k] is not count):
-            words = "the value of another row"
         if words and not words.endswith("two"):
             return f"in {count.text}: {words}"
     return ""
