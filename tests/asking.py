@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from scalelens.queries import load as queries
 from scalelens.question import session
+from scalelens.question.once import SharedHelpers
 from scalelens.question.question import EVERYTHING, Question
 from scalelens.report import other_figures
 
 if TYPE_CHECKING:
     import polars as pl
+
+QUERIES = queries.load()
 
 
 def connect(home: Path, about: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -21,7 +25,28 @@ def connect(home: Path, about: str | None = None) -> duckdb.DuckDBPyConnection:
 
 def answer(home: Path, statement: str) -> duckdb.DuckDBPyConnection:
     """The answer to one statement: to open a warehouse for any takes longer."""
-    return connect(home, statement).execute(statement)
+    connection = connect(home, statement)
+    SharedHelpers(connection, QUERIES).share(statement)
+    return connection.execute(statement)
+
+
+def carried_out(
+    connection: duckdb.DuckDBPyConnection, statement: str
+) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+    """Columns (name and type) and rows of a statement, with its helpers shared as a question shares them."""
+    helpers = SharedHelpers(connection, QUERIES)
+    try:
+        helpers.share(statement)
+        cursor = connection.execute(statement)
+        return [(column[0], str(column[1])) for column in cursor.description or ()], cursor.fetchall()
+    finally:
+        helpers.forget()  # rows may change until the next
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> list[dict[str, Any]]:
+    """The same as a dictionary for each row."""
+    columns, rows = carried_out(connection, statement)
+    return [dict(zip([name for name, _ in columns], row, strict=True)) for row in rows]
 
 
 def ask(

@@ -1,24 +1,22 @@
 """A warehouse filled by hand, for tests of queries."""
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from asking import QUERIES, carried_out
 from conftest import FIXTURES as ALL_FIXTURES
 from scalelens import catalog
 from scalelens.database.connect import plan_quickly
 from scalelens.database.macros import add_macros
 from scalelens.parsing.kernel_classes import kernel_class
-from scalelens.queries import load as queries
-from scalelens.question.once import SharedHelpers
 from scalelens.tables import documented, schema
 
 FIXTURES = ALL_FIXTURES / "queries"
-QUERIES = queries.load()
 TABLES = documented()
 
 MEMBERS_OF_RUNS = """
@@ -34,6 +32,10 @@ STEP_TIMES_OF_RUNS = """
 CREATE MACRO _step_times_of(runs := '', of_epochs := false) AS TABLE
 FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL)
     AND (trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
+"""
+
+FILLED_TABLES = """
+SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0 AND database_name = current_database()
 """
 
 CATALOGS = (
@@ -81,14 +83,16 @@ atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connectio
 class Warehouse:
     """A warehouse filled by hand."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection | None = None, to_be_replaced: Collection[str] = ()
+    ) -> None:
         """With an `empty_warehouse` of its own it stays as it is when another is made."""
         self.columns: list[tuple[str, str]] = []  # names and types of the last answer
         self.connection = connection or shared_warehouse()
-        for name in self.column("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"):
-            if name not in CATALOGS:
-                # A table keeps the size of what was deleted from it, by which questions are planned.
-                self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
+        filled = self.connection.execute(FILLED_TABLES).fetchall()
+        for name in {name for (name,) in filled} - {*CATALOGS, *to_be_replaced}:
+            # A table keeps the size of what was deleted from it, by which questions are planned.
+            self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
         if table == "events":
@@ -115,23 +119,13 @@ class Warehouse:
         )
 
     def ask(self, query: str) -> list[Row]:
-        """Rows of a statement, with its helpers shared as `scalelens` shares them."""
-        helpers = SharedHelpers(self.connection, QUERIES)
-        try:
-            helpers.share(query)
-            cursor = self.connection.execute(query)
-            self.columns = [(column[0], str(column[1])) for column in cursor.description or ()]
-            return self.rows(cursor)
-        finally:
-            helpers.forget()
-
-    @staticmethod
-    def rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        """Rows of a statement."""
+        self.columns, rows = carried_out(self.connection, query)
+        return [dict(zip([name for name, _ in self.columns], row, strict=True)) for row in rows]
 
     def column(self, query: str) -> list[Any]:
-        return [row[0] for row in self.connection.execute(query).fetchall()]
+        """The first column of a statement."""
+        return [row[0] for row in carried_out(self.connection, query)[1]]
 
 
 @cache
@@ -143,10 +137,18 @@ def rows_of_the_goldens() -> dict[str, pa.Table]:
 
 
 def little_warehouse(connection: duckdb.DuckDBPyConnection | None = None) -> Warehouse:
-    """The warehouse of the goldens."""
+    """The warehouse of the goldens; a connection keeps their rows for the next time."""
+    tables = ("members", *rows_of_the_goldens())
+    execute = (connection or shared_warehouse()).execute
+    if execute("FROM duckdb_databases() WHERE database_name = 'goldens'").fetchall():
+        little = Warehouse(connection, to_be_replaced=tables)
+        execute("; ".join(f"CREATE OR REPLACE TABLE {table} AS FROM goldens.{table}" for table in tables))
+        return little
     little = Warehouse(connection)
     for table, rows in rows_of_the_goldens().items():
         insert(little.connection, table, rows)
-    little.connection.execute(MEMBERS_OF_STEPS)
-    little.connection.execute(MEMBERS_OF_RUNS)
+    execute(MEMBERS_OF_STEPS)
+    execute(MEMBERS_OF_RUNS)
+    kept = (f"CREATE TABLE goldens.{table} AS FROM {table}" for table in tables)
+    execute("; ".join(["ATTACH ':memory:' AS goldens", *kept]))
     return little

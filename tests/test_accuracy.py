@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 import scalelens
+from asking import answer
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
@@ -262,7 +263,7 @@ def test_a_metric_of_a_validation_makes_the_other_one_that_of_the_training(tmp_p
         (folder / "history.csv").write_text(f"{header}\n{rows}")
         ingest([folder], folder / "w", jobs=1)
         asked = "SELECT phase, max(score), max(epoch), max(step) FROM accuracy_curve() GROUP BY phase ORDER BY phase"
-        got = scalelens.connect(folder / "w").execute(asked).fetchall()
+        got = answer(folder / "w", asked).fetchall()
         assert [(phase, pytest.approx(score)) for phase, score, _, _ in got] == found
         assert {(epoch, step) for _, _, epoch, step in got} == {(4, None)}
 
@@ -270,4 +271,4 @@ def test_a_metric_of_a_validation_makes_the_other_one_that_of_the_training(tmp_p
 def test_an_accuracy_in_percent_is_not_taken_for_a_share(tmp_path: Path) -> None:
     (tmp_path / "history.csv").write_text("epoch,loss,val_acc\n1,2.0,31.5\n2,1.0,52.5\n")
     ingest([tmp_path / "history.csv"], tmp_path / "w", jobs=1)
-    assert scalelens.connect(tmp_path / "w").execute("FROM accuracy_curve()").fetchall() == []
+    assert answer(tmp_path / "w", "FROM accuracy_curve()").fetchall() == []

@@ -303,9 +303,9 @@ def test_no_line_costs_more_than_its_length(module: ModuleType) -> None:
 def test_the_words_of_a_long_name_cost_no_more_than_its_length() -> None:
     def seconds(size: int) -> float:
         name = "GPU" + "-000000000001" * (size // 13)
-        begin = time.process_time()
+        begin = time.perf_counter()
         assert scope_of_words(name) == "gpu"
-        return time.process_time() - begin
+        return time.perf_counter() - begin
 
     short, long = (min(seconds(size) for _ in range(5)) for size in (4_000, 64_000))
     assert long < 60 * short, f"{short:.4f} s, then {long:.4f} s"

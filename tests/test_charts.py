@@ -159,6 +159,15 @@ def marks(spec: dict) -> list[dict]:
     return found
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if '"type": "area"' in (FIXTURES / f"{case}.vl.json").read_text()]
+)
+def test_areas_are_not_stacked(case):
+    """Of values with one time Vega draws the sum, and nothing below the others."""
+    areas = [mark for mark in marks(spec_of(case)) if mark["mark"].get("type") == "area"]
+    assert areas and all("y2" in mark["encoding"] or mark["encoding"]["y"].get("stack", "") is None for mark in areas)
+
+
 def drawn_rows(part) -> list[dict]:
     """All rows of data within a part of a specification."""
     if isinstance(part, list):
@@ -315,7 +324,7 @@ def test_runs_of_a_large_sweep_share_bars_without_their_seeds():
         f"{schedule}_{way}_{seed}" for schedule in ("gpipe", "zb", "ib") for way in "abcdef" for seed in (11, 22, 43)
     ]
     text = text_of(draw("throughput/nodes", sweep(names)))
-    assert "zb f · 3 runs · " in text and "Each run of" in text
+    assert "zb f · 3 runs · " in text and "Each run: " in text
     assert "differ only in 11, 22, 43 share a bar: the median" in text
     spec = render.specification(draw("throughput/nodes", sweep(names)), {})
     bars = {row["text"].partition(" · ")[0]: row for row in drawn_rows(spec) if "value" in row}
@@ -723,6 +732,16 @@ NOTHING = [
     "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
     "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes", "op_summary/two_ranks",
 ]  # fmt: skip
+
+
+def test_points_of_one_batch_are_not_a_line():
+    rows = rows_of("energy_by_batch/gpt_table")
+    assert "Without a line" not in text_of(draw("energy_by_batch/gpt_table", rows))
+    first = rows.filter(pl.col("series") == rows["series"][0])
+    chart = draw("energy_by_batch/gpt_table", pl.concat([first, first.with_columns(unit_wh=pl.col("unit_wh") * 2)]))
+    assert "Without a line: points of one batch" in text_of(chart)
+    lines = [mark for mark in marks(render.specification(chart, {})) if mark["mark"].get("type") == "line"]
+    assert lines and not any(drawn_rows(line) for line in lines)
 
 
 @pytest.mark.parametrize("case", NOTHING)
@@ -1201,7 +1220,14 @@ def test_few_suspects_have_a_look_of_their_own() -> None:
     text = text_of("blame_jobs/many_nodes")
     assert "n3" in text and "n4" not in text and "others accused" in text
     none = rows_of("blame_jobs/many_nodes").with_columns(suspect=None, first_suspect=None, verdict=None)
-    assert "No suspect is accused." in text_of(draw("blame_jobs/many_nodes", none))
+    assert "No suspect is accused; 23 of 36 jobs" in text_of(draw("blame_jobs/many_nodes", none))
+
+
+def test_jobs_that_are_faster_have_ticks_too() -> None:
+    """Vega keeps one of the given values for each 40 pixels, unless it is told how many there are."""
+    rows = rows_of("blame_jobs/many_nodes").with_columns(slower=pl.int_range(pl.len()) / 100 - 0.3)
+    text = text_of(draw("blame_jobs/many_nodes", rows))
+    assert "−30 −20 −10 0" in text.replace("-", "−")
 
 
 def test_jobs_without_dates_are_not_drawn() -> None:

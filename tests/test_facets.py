@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import scalelens
-from scalelens.charts import adjust
+from scalelens.charts import adjust, style
 from scalelens.charts import load as charts
 from scalelens.charts.layout import page_of
 from scalelens.errors import UserError
@@ -94,10 +94,28 @@ def test_order_of_panels_that_a_chart_has_itself() -> None:
     assert titles_of("batch_device_grid/x", rows, order="b") == ["b", "a"]
 
 
-def test_too_many_panels() -> None:
-    rows = pl.concat([rows_of("throughput/frameworks").with_columns(half=pl.lit(n)) for n in range(13)])
-    with pytest.raises(UserError, match="13 panels are more than one chart can show"):
-        draw("throughput/x", rows, page=page_of({"facet": "half"}))
+def test_two_columns_have_room_for_twice_as_many_panels() -> None:
+    def many(count: int) -> pl.DataFrame:
+        return pl.concat([rows_of("throughput/frameworks").with_columns(half=pl.lit(n)) for n in range(count)])
+
+    single, double = page_of({"facet": "half"}), page_of({"facet": "half", "width": "double"})
+    with pytest.raises(
+        UserError, match="13 panels are more than one chart can show .12.; .*or take two columns: --width"
+    ):
+        draw("throughput/x", many(13), page=single)
+    assert len(titles_of("throughput/x", many(24), facet="half", width="double")) == 24
+    heights = [
+        {
+            panel["height"]
+            for panel in adjust.panels(render.specification(draw("throughput/x", many(count), page=double), {}))
+        }
+        for count in (16, 24)
+    ]
+    assert heights == [{style.WIDE_HEIGHT}, {89}], "six rows fit on a page"
+    for page in (single, double):
+        with pytest.raises(UserError, match="25 panels are more than one chart can show") as refusal:
+            draw("throughput/x", many(25), page=page)
+        assert "--width" not in str(refusal.value)
 
 
 @pytest.fixture(scope="module")

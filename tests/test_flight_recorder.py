@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import scalelens
+from asking import answer
 from scalelens.parsing.plain_pickle import filled_dicts
 
 RANKS, HUNG, CALLS = 64, 17, 200
@@ -74,9 +75,9 @@ def test_a_hostile_pickle_does_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     report = scalelens.ingest(*written(tmp_path, pickle.dumps(content, protocol=2)), warehouse=tmp_path / "w")
     assert not (tmp_path / "harm-done").exists()
     assert [entry.status for entry in report.entries] == ["partial"]
-    reasons = scalelens.connect(tmp_path / "w").sql("SELECT reason FROM problems").fetchall()
+    reasons = answer(tmp_path / "w", "SELECT reason FROM problems").fetchall()
     assert "contains more than plain containers" in reasons[0][0]
-    assert scalelens.connect(tmp_path / "w").sql("SELECT count(*) FROM events").fetchall() == [(3,)], "the rest is kept"
+    assert answer(tmp_path / "w", "SELECT count(*) FROM events").fetchall() == [(3,)], "the rest is kept"
 
 
 def written(folder: Path, content: bytes) -> list[Path]:

@@ -70,6 +70,24 @@ def test_largest_sizes_of_public_results_lie_inside() -> None:
     assert len(HELD_OUT) >= 9
 
 
+def test_no_known_result_lies_above_the_best_efficiency_of_smaller_sizes() -> None:
+    """Why an interval may end there."""
+    known = 0
+    for series in published_series():
+        per_device = series.speeds / series.devices
+        for cut in range(3, len(per_device)):
+            known += len(per_device[cut:])
+            assert max(per_device[cut:]) <= max(per_device[:cut]), series
+    assert known >= 28
+
+
+def test_a_device_is_not_forecast_to_do_more_than_at_any_size() -> None:
+    devices = np.array([1.0, 2.0, 4.0, 8.0])
+    for one in forecast_speeds(devices, 1 / (devices * np.array([0.8, 1.0, 0.7, 0.75])), [16.0, 64.0]):
+        assert one.speedup is not None and one.high is not None
+        assert one.speedup < one.high <= one.devices / 0.8 * (1 + 1e-12)
+
+
 def test_an_ordinary_power_law_promises_too_much() -> None:
     """Why the interval is not half as wide as its: it misses more than it says."""
     assert sum(abs(one.power_error) <= one.power_end for one in HELD_OUT) < 0.8 * len(HELD_OUT)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 
 import scalelens
+from asking import rows_of
 from conftest import CORPUS
 from little_warehouse import empty_warehouse
 from scalelens.ingestion.ingest import ingest
@@ -125,11 +126,8 @@ def clamped(printed: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConne
 
 def ask(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[Row]]:
     """Rows of a query for each set."""
-    cursor = connection.execute(f"SELECT set_name, q.* FROM {call} AS q JOIN files_of USING (file_id)")
-    names = [column[0] for column in cursor.description or ()]
     found = defaultdict(list)
-    for values in cursor.fetchall():
-        row = dict(zip(names, values, strict=True))
+    for row in rows_of(connection, f"SELECT set_name, q.* FROM {call} AS q JOIN files_of USING (file_id)"):
         row["rank"] = row["rank"] or 0
         found[row["set_name"]].append(row)
     return found
@@ -298,10 +296,10 @@ def test_launches(printed: duckdb.DuckDBPyConnection) -> None:
 
 def test_idle(printed: duckdb.DuckDBPyConnection) -> None:
     """Where streams run one thing after another, and the trace holds the launches."""
-    ours = ask(printed, "idle_causes(steps := 'hta')")
+    ours, odd = ask(printed, "idle_causes(steps := 'hta')"), doubtful(printed)
     streams: dict[str, set[tuple[int, int]]] = {}
     for name, rows in tables("idle_time_breakdown_1.csv"):
-        streams[name] = {(int(said[1]), int(said[2])) for said in rows} - doubtful(printed, name)
+        streams[name] = {(int(said[1]), int(said[2])) for said in rows} - odd[name]
         causes = {(row["rank"], row["stream"], row["cause"]): row for row in ours[name]}
         for said in rows:
             if (int(said[1]), int(said[2])) in streams[name] and float(said[3]):
@@ -320,18 +318,18 @@ def test_idle(printed: duckdb.DuckDBPyConnection) -> None:
     assert sum(map(len, streams.values())) > 35
 
 
-def doubtful(connection: duckdb.DuckDBPyConnection, name: str) -> set[tuple[int, int]]:
-    """Streams with work that begins before the work before it has ended, or that nothing launched."""
-    rows = connection.execute(
-        """
-        SELECT DISTINCT coalesce(rank, 0), stream FROM (
+def doubtful(connection: duckdb.DuckDBPyConnection) -> dict[str, set[tuple[int, int]]]:
+    """Streams of each set with work that begins before the work before it has ended, or that nothing launched."""
+    rows = connection.execute("""
+        SELECT DISTINCT set_name, coalesce(rank, 0), stream FROM (
             SELECT *, start_ns < lag(end_ns) OVER (PARTITION BY file_id, stream ORDER BY start_ns, line) AS early
             FROM gpu_events(steps := 'hta')) JOIN files_of USING (file_id)
-        WHERE set_name = ? AND (early OR launch_start_ns IS NULL)
-        """,
-        [name],
-    ).fetchall()
-    return set(rows)
+        WHERE early OR launch_start_ns IS NULL
+    """).fetchall()
+    found = defaultdict(set)
+    for name, rank, stream in rows:
+        found[name].add((rank, stream))
+    return found
 
 
 def test_idle_where_hta_subtracts_overlap(printed: duckdb.DuckDBPyConnection) -> None:
@@ -350,11 +348,10 @@ def test_idle_where_hta_subtracts_overlap(printed: duckdb.DuckDBPyConnection) ->
     ).fetchall():
         host = launch > before if launch is not None else correlation is not None
         literal[name, rank, stream, "host_wait" if host else "kernel_wait" if gap < 30_000 else "other"].append(gap)
-    checked = 0
+    checked, odd = 0, doubtful(printed)
     for name, rows in tables("idle_time_breakdown_1.csv"):
-        odd = doubtful(printed, name)
         for said in rows:
-            if (int(said[1]), int(said[2])) in odd and float(said[3]):
+            if (int(said[1]), int(said[2])) in odd[name] and float(said[3]):
                 gaps = literal[name, int(said[1]), int(said[2]), said[0]]
                 # An order of what starts in the same microsecond is not to be had from HTA.
                 assert len(gaps) == pytest.approx(float(said[3]), abs=1), (name, said)

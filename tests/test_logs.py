@@ -273,6 +273,9 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "monai": {(ONE, NO_RATE)},  # without the wait for the batch
     "ignite_progress": {(WINDOW, NO_RATE)},  # what the elapsed seconds grew by
     "pfllib": {(ONE, NO_RATE)},  # a round of all clients, with its evaluation
+    # The same, by the stamps or by what the time since the start grew by; or the mean of all rounds.
+    "flower": {(ONE, NO_RATE), (RUN, NO_RATE)},
+    "preference_trainer": {(ONE, JOB)},  # the batch of all ranks over the time of the last step
     # What the time since the start, by the rate, grew by; where the digits are too few, the rate since the start.
     "cleanrl": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, JOB)},
     "a2c_acktr": {(WINDOW, NO_RATE), (RUNNING, JOB)},

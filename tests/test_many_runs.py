@@ -6,8 +6,9 @@ import re
 import polars as pl
 import pytest
 
-from scalelens.charts import name_groups, number_sweep
+from scalelens.charts import many_runs, name_groups, number_sweep, style
 from scalelens.charts.layout import page_of
+from scalelens.charts.run_bars import Measure
 from scalelens.report import rendering as render
 from test_charts import CASES, draw, drawn_rows, rows_of, text_of
 
@@ -97,6 +98,19 @@ def test_runs_that_nothing_tells_apart_share_a_line_with_names_at_its_ends() -> 
     assert name_groups.pieces([{"name": name} for name in names])
     text = text_of(draw("energy/windows", energies(**names)))
     assert "60 runs" in text and "lowest run of x." in text and "Not drawn" not in text
+
+
+def test_lines_of_a_number_are_in_its_order_and_those_of_words_by_their_medians() -> None:
+    page = page_of({})
+    for setting, values in (("global_batch_size", [8, 16, 128]), ("model", ["a", "b", "c"])):
+        runs = [
+            {"run_id": f"{k}", "name": f"run of {'x' * (k + 1)}", "path": "", setting: values[k % 3], "e": e + k / 100}
+            for k, e in enumerate([1.0, 3.0, 2.0] * 20)
+        ]
+        drawn = many_runs.drawn(runs, Measure("e", "energy [J]", "largest"), page, 20)
+        rows = [row["text"] for row in drawn_rows(spec(style.figure([[drawn.panel]], [], [], page))) if "text" in row]
+        expected = ["8", "16", "128"] if setting != "model" else ["b", "c", "a"]
+        assert [re.findall(r"\d+|[abc]\b", row)[0] for row in dict.fromkeys(rows)] == expected
 
 
 def test_many_rates_without_devices_are_drawn() -> None:

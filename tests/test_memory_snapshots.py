@@ -10,6 +10,7 @@ import pytest
 
 import scalelens
 from allocator import Allocator, random_snapshots
+from asking import answer
 from conftest import FIXTURES
 from scalelens.parsing.call_sites import call_site
 
@@ -141,7 +142,7 @@ def test_without_a_history_the_peak_is_not_known_and_not_zero(tmp_path: Path) ->
             None,
             "no history was recorded, so that the peak is not known",
         )
-        (notes,) = scalelens.connect(warehouse).sql("SELECT note FROM files").fetchall()
+        (notes,) = answer(warehouse, "SELECT note FROM files").fetchall()
         assert "its history was not recorded" in notes[0]
         assert asked(warehouse, "memory_over_time") == []
 
@@ -172,7 +173,7 @@ def test_json_gives_the_rows_of_a_pickle(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         warehouse = ingested(folder, snapshot, name)
-        rows.append(scalelens.connect(warehouse).sql("SELECT * EXCLUDE (run_id, file_id) FROM events").fetchall())
+        rows.append(answer(warehouse, "SELECT * EXCLUDE (run_id, file_id) FROM events").fetchall())
     assert sorted(map(str, rows[0])) == sorted(map(str, rows[1])) and len(rows[0]) > 300
 
 
@@ -185,7 +186,7 @@ def test_a_cut_snapshot_keeps_what_stands_before(tmp_path: Path) -> None:
         (folder / "rank0.pickle").write_bytes(content[:end])
         report = scalelens.ingest(folder, warehouse=folder / "w")
         assert [entry.status for entry in report.entries] == ["partial"]
-        found = scalelens.connect(folder / "w").sql("SELECT count(*), count(DISTINCT args->>'device') FROM events")
+        found = answer(folder / "w", "SELECT count(*), count(DISTINCT args->>'device') FROM events")
         counts.append(found.fetchall()[0])
     assert counts[0] < counts[1] < counts[2]
     assert {devices for _, devices in counts} == {1}
@@ -204,9 +205,7 @@ def test_odd_values_are_problems_and_cost_no_more_than_themselves(tmp_path: Path
         snapshot["segments"][0] | {"blocks": [{"state": deep, "size": 5}], "segment_pool_id": (deep, {})}
     ]
     warehouse = ingested(tmp_path, snapshot)
-    reasons = (
-        scalelens.connect(warehouse).sql("SELECT reason, count(*) FROM problems GROUP BY ALL ORDER BY ALL").fetchall()
-    )
+    reasons = answer(warehouse, "SELECT reason, count(*) FROM problems GROUP BY ALL ORDER BY ALL").fetchall()
     assert reasons == [("the block has no size or no state", 1), ("the entry has no known action or no size", 3)]
     assert asked(warehouse, "memory_over_time")[0]["entries"] == 1
     assert [row["site"] for row in asked(warehouse, "memory_by_site")] == ["model.py:10 a", "model.py:10 d", None]

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-import scalelens
+from asking import answer
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from running import runner_module
@@ -448,7 +448,7 @@ def test_images_in_sql(warehouse: Warehouse) -> None:
 
 def answers(folder: str, tmp_path: Path, query: str) -> list[tuple[Any, ...]]:
     ingest([CORPUS / folder], tmp_path / "w", jobs=1)
-    rows: list[tuple[Any, ...]] = scalelens.connect(tmp_path / "w").execute(query).fetchall()
+    rows: list[tuple[Any, ...]] = answer(tmp_path / "w", query).fetchall()
     return rows
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scalelens
+from asking import answer
 from nsight import ALLREDUCE, ANTE, ONE_NODE, UTC_NS, capture, tid, two_processes
 
 KINDS = {"kernel": "KERNEL", "gpu_memcpy": "MEMCPY", "gpu_memset": "MEMSET"}
@@ -19,7 +20,7 @@ def ask(folder: Path, sql: str, source: Path | None = None) -> list[Any]:
     warehouse = folder / "warehouse"
     if not warehouse.exists():
         scalelens.ingest(source or folder, warehouse=warehouse)
-    return scalelens.connect(warehouse).execute(sql).fetchall()
+    return answer(warehouse, sql).fetchall()
 
 
 def plain(path: Path, sql: str) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import scalelens
+from asking import answer
 from command_line import one_line
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
@@ -273,7 +274,7 @@ def test_a_sidecar_may_name_numbers(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "scalelens.toml").write_text("[numbers]\nn = 'SELECT 1'\n")
     ingest([tmp_path / "logs"], tmp_path / "w", jobs=1)
-    assert scalelens.connect(tmp_path / "w").execute("SELECT count(*) FROM problems").fetchone() == (0,)
+    assert answer(tmp_path / "w", "SELECT count(*) FROM problems").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

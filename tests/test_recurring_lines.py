@@ -259,10 +259,10 @@ def test_tables_are_left_to_the_formats_of_tables(tmp_path: Path) -> None:
 
 
 def test_the_problem_leads_to_the_first_line(tmp_path: Path) -> None:
-    from asking import connect
+    from asking import answer
 
     ingest([FILES / "own_loop.log"], tmp_path / "w", jobs=1)
-    (row,) = connect(tmp_path / "w").execute("SELECT format, line, reason, text FROM problems").fetchall()
+    (row,) = answer(tmp_path / "w", "SELECT format, line, reason, text FROM problems").fetchall()
     assert row[:2] == (None, 3)
     assert row[2] == (
         "8 lines like this one, up to line 11, look like training, and no format reads them; "

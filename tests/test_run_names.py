@@ -10,6 +10,7 @@ import pytest
 
 import scalelens
 from little_warehouse import Warehouse
+from scalelens.question.run_names import in_command
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
@@ -91,6 +92,41 @@ def test_equal_runs_have_their_job_then_a_folder_then_their_part_then_their_id(w
         "1111aa": "jobs job 77", "1111bb": "jobs job 78", "2222aa": "folders old", "2222bb": "folders new",
         "3333": "parts", "3333-1": "parts (2)", "444444aa": "ids 444444a", "444444bb": "ids 444444b",
     }  # fmt: skip
+
+
+def test_runs_that_one_folder_does_not_tell_apart_have_as_many_as_do(warehouse: Warehouse) -> None:
+    for system in ("a100", "h200"):
+        for test in ("idle", "load"):
+            warehouse.run(f"{system}-{test}", name="power", path=f"/s/{system}/tests/{test}/power.csv")
+    warehouse.run("other", name="alone", path="/t/a100/tests/idle/alone.csv")
+    assert names(warehouse) == {
+        "a100-idle": "power a100 idle", "a100-load": "power a100 load", "h200-idle": "power h200 idle",
+        "h200-load": "power h200 load", "other": "alone",
+    }  # fmt: skip
+    assert meant(warehouse, "power h200") == ["h200-idle", "h200-load"]
+
+
+def test_a_long_name_is_shortened_to_what_tells_the_runs_apart(warehouse: Warehouse) -> None:
+    def long(rate: str, seed: int) -> str:
+        return f"finetune_llama-7b-on-all-of-the-corpus_lr{rate}_warmup-of-two-thousand-steps_seed{seed}_2024-05-01"
+
+    for k, (rate, seed) in enumerate([("1e-4", 1), ("1e-4", 2), ("3e-4", 1)]):
+        warehouse.run(f"run{k}", name=long(rate, seed), path=f"/s/{k}.log")
+    assert names(warehouse) == {"run0": "…lr1e-4…seed1…", "run1": "…lr1e-4…seed2…", "run2": "…lr3e-4…seed1…"}
+    for text in ("…lr3e-4…seed1…", long("3e-4", 1), "…lr3e-4…"):
+        assert meant(warehouse, text) == ["run2"]
+    command = in_command(names(warehouse), "run2")
+    assert command == "…lr3e-4…seed1…"
+    assert warehouse.ask(f"FROM selected_runs(runs := '{command}')") == [{"run_id": "run2"}]
+    warehouse.run("run3", name="bf16", precision="bf16", path="/s/bf16.log")
+    assert names(warehouse)["run2"] == "…lr3e-4…seed1…", "a short name changes no long one"
+
+
+def test_one_long_name_is_cut(warehouse: Warehouse) -> None:
+    stated = "what the tracker calls it: a sentence of many words, which no table has a column for"
+    warehouse.run("only", name=stated, path="/s/a.log")
+    assert names(warehouse) == {"only": f"{stated[:59]}…"}
+    assert meant(warehouse, stated) == meant(warehouse, f"{stated[:59]}…") == ["only"]
 
 
 def test_parts_of_a_file_are_named_by_what_tells_them_apart(warehouse: Warehouse) -> None:

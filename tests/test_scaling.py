@@ -306,7 +306,7 @@ def test_cost_of_work(warehouse: Warehouse) -> None:
     assert got == {
         "run": (1, 2, 400, 6), "epoch": (2, 1, 200, 3), "million samples": (5, pytest.approx(0.4), 80, pytest.approx(1.2)),
     }  # fmt: skip
-    assert {(row["run_origin"], row["note"]) for row in rows.values()} == {("run", "0.5 of the devices were measured")}
+    assert {(row["run_origin"], row["note"]) for row in rows.values()} == {("run", "50 % of the devices were measured")}
     assert set(warehouse.column("SELECT money FROM cost_of_work()")) == {None}
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asking import connect
+from asking import answer
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.secrets import masked, masked_value
 from test_check import texts
@@ -51,6 +51,6 @@ def test_no_secret_reaches_the_warehouse(tmp_path: Path) -> None:
     record = " iteration 7/ 10 | elapsed time per iteration (ms): broken {} | WANDB_API_KEY={} |\n"
     log.write_text(SETTINGS + "".join(record.format(token, "9a" * 20) for token in TOKENS))
     ingest([log], tmp_path / "w")
-    problems = connect(tmp_path / "w").execute("SELECT count(*) FROM problems WHERE text LIKE '%***%'").fetchall()
+    problems = answer(tmp_path / "w", "SELECT count(*) FROM problems WHERE text LIKE '%***%'").fetchall()
     assert problems[0][0] > 0
     assert not any(secret in texts(tmp_path / "w") for secret in (*TOKENS, "9a" * 20))

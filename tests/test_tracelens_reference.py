@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 import scalelens
+from asking import rows_of
 from conftest import CORPUS
 from scalelens.ingestion.ingest import ingest
 
@@ -61,9 +62,7 @@ def table(name: str, sheet: str) -> list[dict[str, str]]:
 @cache
 def ask(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
     """Rows of a query: a table of one trace is asked for once."""
-    cursor = connection.execute(query)
-    names = [column[0] for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows_of(connection, query)
 
 
 # Collectives

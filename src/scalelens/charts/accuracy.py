@@ -85,7 +85,7 @@ def draw(
         [*(phases if len(phases) == 1 and is_told else ()), "accuracy [%]" if score == "accuracy" else score]
     )
     parts = facets.parts(known.unique("run_id").to_dicts(), page)
-    facets.check(len(parts) * len(drawn_ways))
+    facets.check(len(parts) * len(drawn_ways), page)
     grid = []
     for name, runs in parts.items():
         part = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs]))

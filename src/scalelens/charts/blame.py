@@ -75,7 +75,7 @@ def _panel(points: Sequence[Row], effect: float) -> Any:
     low, high = _ends(points, effect)
     domain = [low - _NAMES / (1 - _NAMES) * (high - low), high]
     ticks = axes.ticks_between(low, high)
-    axis = alt.Axis(values=ticks, grid=False)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), grid=False)
     x = alt.X("percent:Q", title="slower [%]", scale=alt.Scale(domain=domain, nice=False), axis=axis)
     counts = " : ".join(f"datum.value == {p['place']} ? '{p['n_slower']}/{p['n_jobs']}'" for p in points) + " : ''"
     labels = alt.Axis(labelExpr=counts, ticks=False, domain=False, grid=False)

@@ -112,7 +112,8 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     x = dates.axis("at", [point["started_at"] for point in points])
     low, high = min(0.0, *(point["shown"] for point in points)), max(0.0, *(point["shown"] for point in points))
     low, high = (low, high) if low < high else (-1.0, 1.0)
-    axis = alt.Axis(values=axes.ticks_between(low, high), **axes.even_labels(high))
+    ticks = axes.ticks_between(low, high)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
     scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
     y = alt.Y("shown:Q", title="slower than usual [%]", scale=scale, axis=axis)
     by = style.encodings(looks)
@@ -141,12 +142,11 @@ def _suspects_in_words(points: Sequence[Row], labels: Sequence[str], effect: flo
     for label, percents in of_label.items():
         n_slower, jobs = sum(percent > 0 for percent in percents), words.counted([len(percents)], "job")
         lines.append(f"{label}: {n_slower} of {jobs} slower, median {_percent(median(percents))}.")
-    if not of_label:
-        lines.append("No suspect is accused.")
     if others:
+        whose = "None accused:" if of_label else "No suspect is accused;"
         n_slow = sum(percent > effect for percent in others)
         lines.append(
-            f"None accused: {n_slow} of {words.counted([len(others)], 'job')} slower by more than {effect:g}\u00a0%."
+            f"{whose} {n_slow} of {words.counted([len(others)], 'job')} slower by more than {effect:g}\u00a0%."
         )
     if any(point["suspect"] != point["first_suspect"] for point in points):
         lines.append("A job with several accused suspects is drawn as one with the most conspicuous of them.")

@@ -14,6 +14,7 @@ Encodings:
 Source: C. John et al., CARAML (SC'24 workshops): throughput, energy and efficiency against batch size
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,9 @@ def draw(
     for point in points:
         point["label"] = labels[point["series"]]
         _add_token_ranges(point)
+    scattered = _scattered(points)
     looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
+    looks = [look._replace(thickness=0) if look.label in scattered else look for look in looks]
     unit = _unit(points)
     device = _share_rates(points)
     rate, yields = (_measure(points, ending) for ending in ("_s", "_wh"))
@@ -66,6 +69,12 @@ def draw(
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
     return style.figure(grid, legend, _caption(points, shared, left_out), page)
+
+
+def _scattered(points: Sequence[Row]) -> set[str]:
+    """The series with several points at one batch, which differ in what the series does not name: they are no line."""
+    counts = Counter((point["label"], point["global_batch_size"]) for point in points)
+    return {label for (label, _), count in counts.items() if count > 1}
 
 
 def _add_token_ranges(point: Row) -> None:
@@ -106,9 +115,12 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     by = style.encodings(looks)
     names = ["global_batch_size", measure, "label", "n_runs"]
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in known]))
+    scattered = _scattered(points)
+    rows = [{name: point[name] for name in names} for point in known if point["label"] not in scattered]
+    lines = alt.Chart(style.values(rows)) if scattered else chart
     tips = [alt.Tooltip(name, type="nominal") for name in ("label", "n_runs")]
     return alt.layer(
-        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
+        lines.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         *style.interval_layers(known, ("range", "runs"), x, (f"{measure}_low", f"{measure}_high"), by["color"]),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     )
@@ -141,6 +153,8 @@ def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) ->
     lines = [f"{shared}."] if shared else []
     several = "; of repeats the median" if any(point["n_runs"] > 1 for point in points) else ""
     lines.append(f"Each point: {words.records_of(points)}{several}.")
+    if _scattered(points):
+        lines.append("Without a line: points of one batch, which differ in other settings.")
     if any(point["rate_of"] and "epochs" in point["rate_of"] for point in points):
         lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})

@@ -86,7 +86,9 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     x = alt.X(
         "limit_w:Q", title="power limit of a device [W]" if has_title else None,
         scale=alt.Scale(domain=[low - room, high + room], nice=False, zero=False),
-        axis=alt.Axis(values=ticks, labelOverlap="greedy", labelSeparation=2, **axes.labels(high)),
+        axis=alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=2, **axes.labels(high)
+        ),
     )  # fmt: skip
     y = axes.from_zero(measure, title, max(point[measure] for point in points))
     by = style.encodings(looks)

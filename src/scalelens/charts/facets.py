@@ -13,9 +13,10 @@ from scalelens.charts.layout import Page
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.style import Row
 
-MOST_PANELS = 12
 _TITLE_LINES = 2
 NARROW, WIDE = 2, 4  # panels side by side, at most
+_MOST_ROWS = 6  # of panels, which fill a page
+MOST_PANELS = NARROW * _MOST_ROWS  # of a figure as wide as a column
 _BARE = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
 
 
@@ -33,15 +34,17 @@ def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
     if not column:
         return {"": list(points)}
     names = sorted({text_of(point, column) for point in points}, key=words.natural)
-    check(len(names))
+    check(len(names), page)
     titles = {name: f"{page.panel_prefix}{name}" for name in names}
     names.sort(key=lambda name: page.position(titles[name]))
     return {titles[name]: [point for point in points if text_of(point, column) == name] for name in names}
 
 
-def check(count: int, hint: str = CHOOSE_RUNS) -> None:
-    """Raises UserError for more panels than a page can show."""
-    check_count(count, MOST_PANELS, "panels", hint)
+def check(count: int, page: Page, hint: str = CHOOSE_RUNS) -> None:
+    """Raises UserError for more panels than a page can show; two columns have room for twice as many."""
+    most = (WIDE if page.is_wide else NARROW) * _MOST_ROWS
+    is_for_two = most < count <= WIDE * _MOST_ROWS
+    check_count(count, most, "panels", f"{hint}, or take two columns: --width double" if is_for_two else hint)
 
 
 def take_from_labels(points: Sequence[Row], column: str) -> None:

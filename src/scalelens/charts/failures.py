@@ -84,7 +84,8 @@ def _counted(rows: pl.DataFrame, page: Page) -> Any:
     ]  # fmt: skip
     most = max(bar["failures"] for bar in bars)
     step = max(1, round(most / 4))
-    axis = alt.Axis(values=list(range(0, most + 1, step)), **axes.labels(most))
+    ticks = list(range(0, most + 1, step))
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.labels(most))
     x = alt.X("failures:Q", title="runs that ended so", scale=alt.Scale(domainMin=0, nice=False), axis=axis)
     y = alt.Y(
         "place:O", title="causes" if len(bars) > 2 else None, axis=alt.Axis(labels=False, ticks=False, domain=False)
@@ -108,7 +109,8 @@ def _panel(points: Sequence[Row]) -> Any:
     span = highest / lowest
     domain = [lowest / span ** (_NAMES / (1 - _NAMES)), highest]
     ticks = [tick for tick in axes.ticks_of_decades(lowest, highest) if lowest <= tick <= highest]
-    axis = alt.Axis(values=ticks, grid=False, labelOverlap="greedy", labelSeparation=3, **axes.labels(highest))
+    marks = {"values": ticks, "tickCount": len(ticks), "labelOverlap": "greedy", "labelSeparation": 3}
+    axis = alt.Axis(grid=False, **marks, **axes.labels(highest))
     scale = alt.Scale(type="log", domain=domain, nice=False)
     x = alt.X("failures_per_1000_node_h:Q", title="failures in 1,000 node-hours, log.", scale=scale, axis=axis)
     counts = " : ".join(f"datum.value == {point['place']} ? '{point['failures']}'" for point in points) + " : ''"

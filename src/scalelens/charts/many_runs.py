@@ -54,17 +54,20 @@ def _by_setting(runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn | N
     if any(run[measure.column] <= 0 for run in runs):
         return None
     values = [math.log(run[measure.column]) for run in runs]
-    told: list[tuple[float, dict[str, list[str]]]] = []
+    told: list[tuple[float, str, dict[str, list[str]]]] = []
     for setting in _SETTINGS:
         if any(run.get(setting) is None for run in runs):
             continue
         texts = [naming.fact_text(run, setting) for run in runs]
-        groups = {text: [run["run_id"] for run, own in zip(runs, texts, strict=True) if own == text] for text in texts}
+        order = sorted({*texts}, key=words.natural)
+        groups = {text: [run["run_id"] for run, own in zip(runs, texts, strict=True) if own == text] for text in order}
         if 1 < len(groups) <= _MOST_VALUES and _FEWEST_OF_A_VALUE * len(groups) <= len(runs):
-            told.append((name_groups.scatter([(text,) for text in texts], values), groups))
-    least, groups = min(told, key=lambda each: each[0], default=(math.inf, {}))
-    tells = least < _TELLING * name_groups.scatter([()] * len(runs), values)
-    return _in_strips(groups, runs, measure, page) if tells else None
+            told.append((name_groups.scatter([(text,) for text in texts], values), setting, groups))
+    least, setting, groups = min(told, key=lambda each: each[0], default=(math.inf, "", {}))
+    if least >= _TELLING * name_groups.scatter([()] * len(runs), values):
+        return None
+    is_number = all(isinstance(run[setting], int | float) for run in runs)
+    return _in_strips(groups, runs, measure, page, is_ordered=is_number)
 
 
 def _as_one(runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
@@ -74,7 +77,11 @@ def _as_one(runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
     return strip._replace(note=f"The highest is {highest}, the lowest {lowest}.")
 
 
-def _in_strips(groups: Mapping[str, Sequence[str]], runs: Sequence[Row], measure: Measure, page: Page) -> _Drawn:
+def _in_strips(
+    groups: Mapping[str, Sequence[str]], runs: Sequence[Row], measure: Measure, page: Page, is_ordered: bool = False
+) -> _Drawn:
+    """A line of marks for each group, from the largest median down unless the groups have an order of their own."""
     values = {run["run_id"]: run[measure.column] for run in runs}
-    marks = {name: [values[run] for run in group] for name, group in groups.items()}
+    marks: Mapping[str, Sequence[float]] = {name: [values[run] for run in group] for name, group in groups.items()}
+    marks = marks if is_ordered else run_strips.by_median(marks)
     return _Drawn(run_strips.panel(marks, measure.title, page), [run_strips.RUN, run_strips.MEDIAN], "")

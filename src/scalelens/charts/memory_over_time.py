@@ -78,7 +78,7 @@ def _panel(points: Sequence[Row]) -> tuple[Any, list[style.Look]]:
         axis=alt.Axis(tickCount=6, **axes.even_labels(end)),
         scale=alt.Scale(domain=[0, _BEYOND * end], nice=False),
     )
-    y = axes.from_zero("requested", f"memory [{unit}]", highest / size)
+    y = axes.from_zero("requested", f"memory [{unit}]", highest / size).stack(None)  # entries may share a time
     base = alt.Chart(style.values(values))
     area = base.mark_area(interpolate="step-after", color=_AREA, opacity=0.7, clip=True, aria=False).encode(x, y)
     line = base.mark_line(interpolate="step-after", color=_LINE, strokeWidth=1, clip=True, aria=False)

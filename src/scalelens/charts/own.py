@@ -35,7 +35,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     """The figure.  Raises UserError for a mark or column that does not exist, and if there is nothing to draw."""
     marks = marks._replace(facet=marks.facet or page.facet)
     page = page._replace(facet=marks.facet)
-    _check(rows, marks)
+    _check(rows, marks, page)
     rows = rows.with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
     known = rows.filter(pl.all_horizontal(pl.col(marks.x, marks.y).is_not_null()))
     for name in known.select(cs.by_name(marks.x, marks.y) & cs.float()).columns:
@@ -64,7 +64,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     return style.figure(grid, legend, caption, page)
 
 
-def _check(rows: pl.DataFrame, marks: Marks) -> None:
+def _check(rows: pl.DataFrame, marks: Marks, page: Page) -> None:
     if marks.mark not in MARKS:
         raise UserError(f"'{marks.mark}' is not a mark", f"there are: {', '.join(MARKS)}")
     for column in filter(None, (marks.x, marks.y, marks.color, marks.facet)):
@@ -73,7 +73,7 @@ def _check(rows: pl.DataFrame, marks: Marks) -> None:
     if not rows[marks.y].dtype.is_numeric():
         raise UserError(f"'{marks.y}' is not a number", "--y takes a column of numbers")
     if marks.facet:
-        facets.check(rows[marks.facet].n_unique(), "choose rows with WHERE")
+        facets.check(rows[marks.facet].n_unique(), page, "choose rows with WHERE")
 
 
 def _check_single(points: Sequence[Row], marks: Marks) -> None:

@@ -58,7 +58,7 @@ def draw(
         for name, part in facets.parts(of_quantity, page).items():
             chart = facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True)
             panels.append(style.Panel(chart, name=name))
-    facets.check(len(panels))
+    facets.check(len(panels), page)
     across = min(2, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     is_any_different = any(point["differs"] for point in points)

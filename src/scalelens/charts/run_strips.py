@@ -42,9 +42,14 @@ def _shared(folders: Sequence[tuple[str, ...]]) -> int:
     return together
 
 
+def by_median(groups: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """The groups, that with the largest median first."""
+    return dict(sorted(groups.items(), key=lambda group: (-median(group[1]), group[0])))
+
+
 def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> style.Panel:
-    """A line of marks for each group, the group with the largest median first; one of no name is all runs."""
-    ordered = sorted(groups.items(), key=lambda group: (-median(group[1]), group[0]))
+    """A line of marks for each group, in their order; one of no name is all runs."""
+    ordered = list(groups.items())
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
     counts = [words.counted([len(values)], "run") for _, values in ordered]
     texts = words.fitting([f"{name} · {n}" if name else n for (name, _), n in zip(ordered, counts, strict=True)], room)

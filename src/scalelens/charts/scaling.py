@@ -150,7 +150,7 @@ def _grid(efficient: Sequence[Row], growing: Sequence[Row], chosen: Chosen, page
         )
         for title, rows in (facets.parts(growing, page) if growing else {}).items()
     ]
-    facets.check(len(charts) + len(others))
+    facets.check(len(charts) + len(others), page)
     grid = facets.grid(charts, columns)
     if page.is_wide and not page.facet:
         return [[*(panel for row in grid for panel in row), *others]]

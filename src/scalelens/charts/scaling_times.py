@@ -48,7 +48,7 @@ def draw(
     ).to_dicts()
     shared = naming.name_series(points)
     panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
-    facets.check(len(panels))
+    facets.check(len(panels), page)
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_notes(points)
     looks = style.looks([_TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)

@@ -23,6 +23,7 @@ INK, GRAY, GRID = "#222222", "#666666", "#e4e4e4"
 HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
+_PAGE, _LEAST_HEIGHT = 690, 80  # points of a page of A4, and of a panel where many rows share the page
 _X_AXIS = 26  # height below a panel of its x axis
 _CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
 STROKES = 2  # width of the strokes on a panel's edges
@@ -188,7 +189,7 @@ def figure(
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
-    usual = WIDE_HEIGHT if page.is_wide else HEIGHT
+    usual = min(WIDE_HEIGHT if page.is_wide else HEIGHT, max(_PAGE // max(len(grid), 1) - _X_AXIS, _LEAST_HEIGHT))
     for row in grid:
         columns = row[0].columns or len(row)
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (columns - 1) * GAP - columns * STROKES

@@ -96,7 +96,7 @@ def draw(
     if not points:
         raise UserError("no run has a known throughput per device", "see what there is: scalelens query throughput")
     limits.check_marks(len(points), "runs")
-    facets.check(len(kinds))
+    facets.check(len(kinds), page)
     is_added = device_units.in_unit(points, page.unit)
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
@@ -117,8 +117,7 @@ def draw(
         grid, legend, is_dodged = _points(kinds, page, ending)
     mark = "bar" if is_bars else "point"
     is_shared = is_bars and not page.mark and len(points) > run_rates.MOST_RUNS
-    one = "Each run" if is_shared else f"Each {mark}: 1 run"
-    caption = [shared, *_caption(kinds, hidden, one, is_added, is_printed), *notes]
+    caption = [shared, *_caption(kinds, hidden, None if is_shared else mark, is_added, is_printed), *notes]
     caption += [_of_unsized(rows)] if words.unit(points) == words.JOB else []
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
@@ -221,14 +220,19 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[
     return grid, legend, moved
 
 
-def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, one: str, is_added: bool, is_printed: bool) -> list[str]:
+def _caption(
+    kinds: Sequence[work_kinds.Kind], hidden: int, mark: str | None, is_added: bool, is_printed: bool
+) -> list[str]:
+    """What a mark is, or what each run gave where several share one, and what is not drawn."""
     points = [point for kind in kinds for point in kind.points]
     works = " or ".join(sorted({kind.work for kind in kinds}))
     if is_printed:
-        lines = [f"{one}; {works}/s as its log prints them, whatever they include."]
+        one = f"Each {mark}: 1 run;" if mark else "Each run:"
+        lines = [f"{one} {works}/s as its log prints them, whatever they include."]
     else:
         steps = words.counted([point["n_steps"] for point in points], "record")
-        lines = [f"{one} of {steps}; total {works} over total time, stalls included."]
+        one = f"Each {mark}: 1 run of" if mark else "Each run:"
+        lines = [f"{one} {steps}; total {works} over total time, stalls included."]
     lines += [work_kinds.NOTE] if len(kinds) > 1 else []
     is_of_devices = words.unit(points) not in (words.JOB, words.NODE)
     if words.unit(points) == words.NODE or (is_of_devices and all(point["devices"] is None for point in points)):

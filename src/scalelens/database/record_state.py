@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from scalelens.database.record_rows import record_tables
 from scalelens.database.record_tables import State, UpdateContext
-from scalelens.parsing.archive_names import archives_of, is_archive
+from scalelens.parsing.archive_names import LOGS_IN_JSON, archives_of, is_archive
 from scalelens.runs.joining import join
 from scalelens.runs.lookups import Tie
 from scalelens.runs.submissions import SYSTEM, described_results
@@ -55,7 +55,8 @@ def newest_order(records: Mapping[str, CommitRecord]) -> int:
 
 def is_shared(entry: Entry) -> bool:
     """Whether an entry may change the runs of files that no tie connects to it."""
-    in_archive = is_archive(entry.path) or any(True for _ in archives_of(entry.path))
+    holds = is_archive(entry.path) or LOGS_IN_JSON in entry.formats
+    in_archive = holds or any(True for _ in archives_of(entry.path))
     return bool(entry.sidecar) or _describes(entry) or in_archive or SYSTEM.fullmatch(entry.path) is not None
 
 

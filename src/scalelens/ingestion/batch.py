@@ -18,9 +18,10 @@ from scalelens.collector import gc_paused
 from scalelens.ingestion.formats import Formats
 from scalelens.ingestion.recognize import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
-from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archive_names import LOGS_IN_JSON, is_archive, is_document, is_notebook
 from scalelens.parsing.archives import UnreadMembersError, open_members
 from scalelens.parsing.arrow_rows import GatheredRows
+from scalelens.parsing.logs_in_json import logs_in
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
@@ -162,7 +163,14 @@ class _FileReader(NamedTuple):
                 if is_archive(file.path):
                     yield from self.read_archive(source, file)
                     return
+                if self.options.documents and is_notebook(file.path) and logs_in(source):
+                    yield from self.read_archive(source, file, LOGS_IN_JSON)
+                    return
                 entry = self.read_source(source, file.zone, self.progress)
+                if entry.status == "unknown" and is_document(file.path) and logs_in(source):
+                    self.contents.discard((entry.file_id, file.zone))
+                    yield from self.read_archive(source, file, LOGS_IN_JSON)
+                    return
                 if entry.status == "duplicate" or not entry.file_id or source.still_has(entry.file_id):
                     yield entry
                     return
@@ -170,8 +178,8 @@ class _FileReader(NamedTuple):
             self.contents.discard((entry.file_id, file.zone))
         yield Entry(file.path, status="unknown", note=_CHANGING, size_bytes=-1)
 
-    def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
-        """The entries of an archive's members, then that of the archive itself.
+    def read_archive(self, source: Source, file: WalkedFile, document: str = "") -> Iterator[Entry]:
+        """The entries of an archive's members, then that of the archive itself; of a `document`, with what it is.
 
         After a fault of the disk or the folder of temporary files the next ingest tries the archive again.
         """
@@ -200,7 +208,9 @@ class _FileReader(NamedTuple):
                 entry.file_id = source.digest()
         self.progress(file.size_bytes)
         self.write_unread(entry, unread, file.zone)
-        entry.status, entry.note = "partial" if note else "ok", f"archive of {count} files{note}"
+        entry.status = "partial" if note else "ok"
+        entry.note = f"a document with {count} logs{note}" if document else f"archive of {count} files{note}"
+        entry.formats = [document] if document else []
         yield entry
 
     def write_unread(self, entry: Entry, unread: list[tuple[str, str]], zone: str | None) -> None:

@@ -9,11 +9,12 @@ import polars as pl
 
 from scalelens.errors import UserError
 from scalelens.ingestion.counted_rows import CountedRows
-from scalelens.ingestion.formats import load
+from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.recognize import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
-from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archive_names import is_archive, is_document
 from scalelens.parsing.archives import UnreadMembersError, open_members
+from scalelens.parsing.logs_in_json import logs_in
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
@@ -43,18 +44,13 @@ def identify(
     rows = CountedRows(mapped(mapping))
     try:
         if is_archive(str(path)):
-            names = []
-            try:
-                for member in open_members(path):
-                    with contextlib.closing(member):
-                        names.append(f"{member.name}: {_status_of(read_rows(member, loaded, rows))}")
-            except UnreadMembersError as error:
-                names.append(str(error))
-            return "archive of " + "; ".join(names), pl.DataFrame(schema=_COUNTS_SCHEMA)
+            return f"archive of {_members_of(path, loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
         with contextlib.closing(open_source(path)) as source:
             if is_sidecar(str(path.resolve())):
                 return _identified_sidecar(path, sidecar_text(source))
             status = read_rows(source, loaded, rows)
+            if status[0] == "unknown" and is_document(str(path)) and logs_in(source):
+                return f"a document with logs: {_members_of(path, loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
             header = header_of(source)
             lines = [] if header or "generic_lines" not in rows.taken else line_listing(source)
             if preset:
@@ -76,6 +72,18 @@ def identify(
         [f"{path.name}: {_status_of((status[0], note_without_columns))}", *lines, *listing(rows.assigned)]
     )
     return sentence, pl.DataFrame(counts, schema=_COUNTS_SCHEMA, orient="row")
+
+
+def _members_of(path: Path, loaded: Formats, rows: CountedRows) -> str:
+    """What each file of an archive, or each log of a document, is."""
+    names = []
+    try:
+        for member in open_members(path):
+            with contextlib.closing(member):
+                names.append(f"{member.name}: {_status_of(read_rows(member, loaded, rows))}")
+    except UnreadMembersError as error:
+        names.append(str(error))
+    return "; ".join(names)
 
 
 def _preset_for(name: str, source: Source, header: tuple[str, ...], rows: Rows) -> str:

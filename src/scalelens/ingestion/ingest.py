@@ -34,7 +34,7 @@ from scalelens.ingestion.walk import (
     walk,
     without_planted_sidecars,
 )
-from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archive_names import archives_of
 from scalelens.parsing.source import COMPRESSED, open_source
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
@@ -164,11 +164,11 @@ def _changed(
             touched.append((file, entry))
     with ThreadPoolExecutor(default_jobs()) as pool:
         digests = [*pool.map(_digest_of, [file for file, _ in touched])]
-    noted = []
+    noted, holders = [], {archive for path in live.paths for archive in archives_of(path)}
     for (file, entry), digest in zip(touched, digests, strict=True):
         if digest != entry.file_id:
             changed.append(file)
-        elif not is_archive(file.path):  # whose members count because their entries are no older than its own
+        elif file.path not in holders:  # whose members count because their entries are no older than its own
             noted.append(_touched(entry, file))
     if store and noted:
         store.commit([], noted)

@@ -38,7 +38,8 @@ which they add up to the one total that a line states (`Training complete in 12m
 (`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
 one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A unit
-that was found so is in params (`time_unit`, inferred).
+that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
+d_loss: 0.48025573` of DCGAN, are known to be in seconds (tabular/unknown_logs/known_seconds.py).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or

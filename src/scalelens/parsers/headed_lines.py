@@ -8,7 +8,8 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
 there; where no line tells a time, the time stamps of the headings do (`step_s_origin` = derived), as in generic_lines, unless
-the number after `/` changes.  Below a heading such as `===== Step 3/100 =====`, or one with such
+the number after `/` changes.  Of headings such as `Step: 0 / 5` among those of 2,398, which are fewer, an evaluation prints
+the ones with the smaller number: they count no steps.  Below a heading such as `===== Step 3/100 =====`, or one with such
 a rule below it, come up to 40 lines, and those without a number among them end nothing, but for another rule.  A heading
 of a step may hold the time that has passed, which is left out.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
 where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
@@ -105,7 +106,7 @@ def read(source: Source, rows: Rows) -> str | None:
     if _TOLD.isdisjoint(roles) and not (by_clock and trains):
         told = trains and blocks.role == "epoch" and means_of_trainings(source, rows, headings[0])
         return None if told else ""
-    one_count = not any(headings[0].totals)  # `Step 0 / 5` among those of 2,398 is of an evaluation
+    one_count = not any(headings[0].totals) or blocks.own_total is not None
     stamps_tell = blocks.stamped and one_count and times.stamps_tell and 2 * blocks.paused <= blocks.headings
     untimed = roles.isdisjoint(_TIMES) and not any(map(times.claims, blocks.wanted))
     steps_by_clock = blocks.role == "step" and stamps_tell and untimed and "elapsed" not in rows.mapping
@@ -117,7 +118,7 @@ def read(source: Source, rows: Rows) -> str | None:
     parts = write_rows(
         source, rows, blocks.records, survey, readings, begins_epochs=by_clock,
         without_validation=bool(blocks.validated), least_steps=times.least_steps if steps_by_clock else 0,
-        after_pauses=blocks.after_pauses, often_paused=_SELDOM * blocks.paused > blocks.headings,
+        after_pauses=blocks.after_pauses, often_paused=_SELDOM * blocks.paused > blocks.headings or blocks.own_total is not None,
     )  # fmt: skip
     for part in parts if steps_by_clock else ():
         rows.part = part
@@ -175,6 +176,7 @@ class _Blocks:
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
         self.validated = 0  # times of validations
         self.after_pauses: set[int] = set()  # lines of the headings before which a line mentions one of these
+        self.own_total = shape.own_total if shape.roles == ["step"] else None  # other headings are of an evaluation
         self.is_ruled = self.role == "step" and bool(_RULED.search(shape.example))
         self.lines_below = _BELOW_A_RULE if self.is_ruled else _LINES_BELOW[self.role]
 
@@ -195,6 +197,9 @@ class _Blocks:
             text, whose = in_english(text, below_a_count=True), (rank, location)
             parts = shaped(text)
             if parts and parts.key == self.shape.key and self.is_heading(parts.parsed.fields):
+                if self.own_total and parts.parsed.fields[0].total != self.own_total:
+                    pause, left[whose] = True, 0
+                    continue
                 if whose in opened:
                     yield opened[whose]
                 self.after_pauses |= {number} if pause else set()

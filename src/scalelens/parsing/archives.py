@@ -1,12 +1,18 @@
-"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source.  Nothing that an archive claims is trusted."""
+"""The files inside `.tar`, `.tar.*` and `.zip`, and the logs inside a document of JSON, each as a source.
+
+Nothing that an archive claims is trusted.
+"""
 
 import contextlib
+import io
 import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from scalelens.parsing.archive_names import is_document
+from scalelens.parsing.logs_in_json import logs_in
 from scalelens.parsing.source import CHUNK, Source, open_source
 from scalelens.parsing.zip_members import IN_MEMORY, MOST_MEMBER, NotReadError, zip_members
 
@@ -48,9 +54,20 @@ def open_members(path: Path) -> Iterator[Source]:
     members were not read; another tarfile.TarError at the damage, or at once where the bytes are not an archive.
     """
     unread: list[tuple[str, str]] = []
-    yield from _members_of_zip(path, unread) if path.name.lower().endswith(".zip") else _members_of_tar(path, unread)
+    if is_document(path.name):
+        yield from _logs_of_document(path)
+    else:
+        is_zip = path.name.lower().endswith(".zip")
+        yield from _members_of_zip(path, unread) if is_zip else _members_of_tar(path, unread)
     if unread:
         raise UnreadMembersError(unread)
+
+
+def _logs_of_document(path: Path) -> Iterator[Source]:
+    """The logs that stand in a document of JSON."""
+    with contextlib.closing(open_source(path)) as document:
+        for name, text in logs_in(document):
+            yield Source(f"{path}!{name}", io.BytesIO(text), len(text), document.modified_ns)
 
 
 def _members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:

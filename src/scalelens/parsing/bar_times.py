@@ -35,6 +35,7 @@ _WINDOW_S = 10  # seconds of which the ends are known to one
 _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual size, moves what the others say
 _FEW = 3  # windows: the mean of all is known better
 _HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one may not stand for all
+_SKIPPED = 50  # times as many steps as later drawings count: those that a resumed training skips at once
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -55,7 +56,7 @@ class BarTimes(NamedTuple):
 
 def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
-    drawings = until_full(drawings)
+    drawings = _since_resumed(until_full(drawings))
     start, updates = updates_of(drawings)
     hidden = sum(d.pace_s is None and d.step > 0 < d.elapsed_s for d in drawings)  # a narrow terminal cut their rates
     if hidden > _HIDDEN * len(drawings):
@@ -79,6 +80,24 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     if len(updates) >= _SURELY and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
         return BarTimes(_by_clock(start, drawings), rate_s, span_s / steps)
     return BarTimes(_by_clock(start, drawings))
+
+
+def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
+    """The drawings from where a resumed training goes on: its bar first skips the steps that were made before.
+
+    The skipped steps take less than a tenth of the time of others.  The rate of a closed bar is a mean with them.
+    """
+    counted = [*_first_drawings(drawings)]
+    if len(counted) < _FEW or counted[0].step:
+        return drawings
+    skipped, last = counted[1], counted[-1]
+    usual = statistics.median(later.step - now.step for now, later in itertools.pairwise(counted[1:]))
+    made, span_s = last.step - skipped.step, last.elapsed_s - skipped.elapsed_s
+    if skipped.step < _SKIPPED * usual or _SURELY * (skipped.elapsed_s + 1) * made >= span_s * skipped.step:
+        return drawings
+    return [
+        now._replace(pace_s=None) if now.step == now.total else now for now in drawings[drawings.index(skipped) :]
+    ]
 
 
 def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # There is no text in it: a question with a text may read more tables.
 RUN_NAMES = "SELECT run_id, name FROM run_names()"
 # A name that is one word of the shell between double quotes, and not a condition or key=value; with apostrophes or not.
-_PLAIN = re.compile(r"[\w.,:/+@%-](?:[\w.,:/+@%-]|(?<=\w)'| (?=[^ ']))*(?<! )")
+_PLAIN = re.compile(r"[\w.,:/+@%…-](?:[\w.,:/+@%…-]|(?<=\w)'| (?=[^ ']))*(?<! )")
 _OPERATOR = re.compile(r"(?:^| )(?:and|or|not|is|in|like|ilike|between)(?: |$)|^(?:true|false)$", re.IGNORECASE)
 
 

@@ -7,15 +7,12 @@ _WORDS = re.compile(r"[A-Za-z]+")
 _OF_ANY_LOG = """
     all batch batches checkpoint checkpoints ckpt console data debug default err error errors eval event events exp
     experiment experiments file files global history info job jobs launch lightning local log logfile logger logging
-    logs main meta metric metrics node o e out output outputs predict rank report result results run runs runner
+    logs main meta metric metrics node o e out output outputs predict rank raw report result results run runs runner
     running slurm srun state stats stderr stdout step steps summary task tb tensorboard test tmp trace traces train
     trainer training txt val validation version wandb work worker
 """
 _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
-
-
-LONGEST = 40  # characters of a name; longer ones are sentences, or lists of settings
 _NUMBER = re.compile(r"\d{1,5}")
 
 

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from scalelens.runs.copies import Originals, RankLogs
-from scalelens.runs.own_names import LONGEST, recognizable, tells_something
+from scalelens.runs.own_names import recognizable, tells_something
 from scalelens.runs.part import Part
 from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
@@ -74,7 +74,7 @@ class Run(NamedTuple):
         if described := next((folder for part in self.parts for folder in part.describes), None):
             return PurePath(described).name
         stated = next((part.facts.run_name for part in self.parts if part.facts.run_name), "")
-        if stated and len(stated) <= LONGEST:
+        if stated:
             return stated if recognizable(stated) else f"{self._stem} {stated}"
         has_facts = bool(first.facts.steps)
         if (shared := self._stem_of_ranks()) is not None:

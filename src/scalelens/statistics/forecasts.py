@@ -6,7 +6,8 @@ interval comes from forecasts whose result is known: each series of the catalog,
 its third size or a later one, and each larger size is forecast from the rest.  Split conformal prediction (Vovk,
 Gammerman, Shafer, Algorithmic Learning in a Random World, 2005; Lei and others, J. American Statistical Association
 113, 2018): the quantile of the known errors, each over a scale, times the scale of the forecast.  The scale grows with
-the doublings beyond the largest size and with how much the points scatter about their line.
+the doublings beyond the largest size and with how much the points scatter about their line.  It ends where a device
+would do more than at any measured size: that no known forecast exceeded, and the line cannot.
 """
 
 import csv
@@ -111,9 +112,11 @@ def forecast_speeds(devices: Values, times: Values, sizes: Sequence[float]) -> l
     for series in published_series():
         known += residuals(series.devices, series.speeds)
     limit = limit_of(known)
+    most = float(np.max(speeds / devices))  # of a device
     found = []
     for size in sizes:
         speedup = expected_speed(devices, speeds, size) / float(speeds[0])
         factor = float(np.exp(limit * scale_of(devices, speeds, size)))
-        found.append(Forecast(size, speedup, speedup / factor, speedup * factor, len(known), None))
+        high = min(speedup * factor, most * size / float(speeds[0]))
+        found.append(Forecast(size, speedup, speedup / factor, high, len(known), None))
     return found

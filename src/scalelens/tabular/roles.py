@@ -319,7 +319,10 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         return reading
     if not row:
         return reading._replace(choices=tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in _TIMES))
-    roles = {"step": ("batch_time", "elapsed"), "epoch": ("epoch_time", "elapsed")}
+    roles = {
+        "step": ("batch_time", "elapsed"), "steps": ("batch_time", "span_time", "elapsed"),
+        "epoch": ("epoch_time", "elapsed"),
+    }  # fmt: skip
     choices = tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in roles.get(row, _TIMES))
     open_questions = f"which time {reading.column!r} is" + ("" if reading.unit else ", and in which unit")
     return refused(reading, f"it is unclear {open_questions}: use {options(choices)}", *choices)

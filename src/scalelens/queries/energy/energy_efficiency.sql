@@ -100,7 +100,7 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
         CASE WHEN e.energy_j IS NULL THEN format('the energy is from {:.6g} J', e.low_j)
             || coalesce(format(' to {:.6g} J', e.high_j), ' on') || ' (energy_reconciled says why)' END,
         CASE WHEN measured_share IS NULL THEN 'the number of devices is not known, so all that were measured count' END,
-        CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
+        CASE WHEN measured_share < 1 THEN format('{:.3g} % of the devices were measured', 100 * measured_share) END,
         CASE WHEN contains(flags, 'more_measured')
             THEN 'more devices were measured than the run had: those that took most energy count' END,
         CASE WHEN coverage < 0.95 THEN 'less than 95 % of the time was measured' END,

@@ -64,7 +64,7 @@ measures AS (
     UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, false, NULL, NULL, NULL, NULL FROM energies
     UNION ALL SELECT run_id, 'tokens_per_energy', coalesce(tokens_per_wh, samples_per_wh) / 3600, tokens_per_wh IS NULL, NULL,
         NULL, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'efficiency', efficiency, false, concat(scaling, ' scaling from ', baseline_devices, ' devices'),
+    UNION ALL SELECT run_id, 'efficiency', efficiency, false, concat(scaling, ' scaling from ', baseline_devices, if(baseline_devices = 1, ' device', ' devices')),
         scaling, NULL, NULL FROM efficiencies WHERE devices > baseline_devices
     UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, false, tflops_kind, scaling, NULL, NULL FROM efficiencies),
 -- Of poprun: how many processes drive the devices.
@@ -122,7 +122,8 @@ SELECT DISTINCT name, CASE WHEN n_fitting = 1 THEN entry END AS entry, run_id, r
     CASE WHEN n_fitting = 1 THEN nullif(not_stated, '') END AS unknown,
     notes([CASE WHEN n_fitting > 1
         THEN concat(n_fitting, ' published rows fit: the log does not state what they differ in') END,
-        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END,
+        CASE WHEN n_fitting = 1 AND relation <> '=' THEN 'published as '
+            || CASE relation WHEN '>=' THEN 'a lower bound' WHEN '<=' THEN 'an upper bound' ELSE 'a round number' END END,
         CASE WHEN n_fitting = 1 AND note LIKE 'second epoch%' THEN 'published of the second epoch' END,
         CASE WHEN is_samples THEN 'samples, where the document says tokens' END, kind]) AS note
 FROM described

@@ -5,6 +5,7 @@
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
 --   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.  Where
 --   more than 40 letters do not tell runs apart and each has a job of its own, the job stands instead of them.
+--   A name of more than 60 letters is shortened to what tells it from others of such a length, with … for the rest.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
 --   `two_sides` lists the runs that a text fits.
 --
@@ -18,16 +19,32 @@
 --
 -- Glance: name run_id path
 WITH
+called AS (
+    SELECT *, if(ends_with(r.name, ' ' || part), r.name[:-length(part) - 2], coalesce(r.name, run_id)) AS own
+    FROM (
+        SELECT *, '(' || (1 + nullif(regexp_extract(run_id, '-(\d+)$', 1), '')::INTEGER) || ')' AS part FROM runs) AS r),
+-- Of long names the pieces that are not the same in all, at most 60 letters of them.
+long AS (
+    SELECT run_id, own, regexp_extract_all(own, '[^\s_/,;]+[\s_/,;]*') AS pieces FROM called WHERE length(own) > 60),
+pieces_of AS (SELECT run_id, own, k, pieces[k] AS piece FROM long, range(1, 60) AS t(k) WHERE k <= len(pieces)),
+alike_pieces AS (
+    SELECT k FROM pieces_of GROUP BY k HAVING count(DISTINCT piece) = 1 AND count(*) = (SELECT count(*) FROM long)),
+differing AS (
+    SELECT run_id, own, regexp_replace(string_agg(if(k IN (FROM alike_pieces), '…', piece), '' ORDER BY k),
+        '[\s_/,;]*…[…\s_/,;]*', '…', 'g') AS rest
+    FROM pieces_of GROUP BY run_id, own),
+shortened AS (
+    SELECT run_id, CASE WHEN rest = '…' THEN left(own, 59) || '…' WHEN length(rest) > 60 THEN left(rest, 59) || '…'
+        ELSE rest END AS short
+    FROM differing),
 described AS (
-    SELECT run_id, model, path,
-        if(ends_with(r.name, ' ' || part), r.name[:-length(part) - 2], coalesce(r.name, run_id)) AS name,
+    SELECT run_id, model, path, own AS called, coalesce(short, own) AS name,
         [precision, dataset, system, device_model, nodes || if(nodes = 1, ' node', ' nodes'),
          devices || ' ' || lower(coalesce(device_unit, 'device')) || if(devices = 1, '', 's'), 'batch ' || global_batch_size,
          'micro-batch ' || micro_batch_size, 'seq ' || seq_length, 'tp' || tp, 'pp' || pp, 'dp' || dp, 'cp' || cp,
          framework] AS facts,
         'job ' || job_id AS job, coalesce(string_split(path, '/')[2:-2], []) AS folders, part
-    FROM (
-        SELECT *, '(' || (1 + nullif(regexp_extract(run_id, '-(\d+)$', 1), '')::INTEGER) || ')' AS part FROM runs) AS r),
+    FROM called LEFT JOIN shortened USING (run_id)),
 -- A fact tells runs of one name apart if with it they begin in more ways than before.
 beginnings AS (
     SELECT run_id, name, k, facts[k] AS fact, facts[:k] AS beginning
@@ -47,14 +64,16 @@ by_job AS (
         WHEN length(name) > 40 AND count(*) OVER (PARTITION BY own, job) = 1 THEN concat_ws(' ', own, job)
         ELSE concat_ws(' ', name, job) END AS name)
     FROM by_facts),
--- Of runs that still share a name, the first folder in which their paths differ.
+-- Of runs that still share a name, the folders in which their paths differ, as far as each tells more of them apart.
 shared AS (FROM by_job QUALIFY count(*) OVER (PARTITION BY name) > 1),
 levels AS (
-    SELECT name, min(k) AS k
-    FROM (SELECT name, k FROM shared, range(1, 60) AS t(k) GROUP BY name, k HAVING count(DISTINCT folders[k]) > 1)
-    GROUP BY name),
+    SELECT name, k FROM (
+        SELECT name, k, count(DISTINCT folders[:k]) AS n_beginnings FROM shared, range(1, 60) AS t(k) GROUP BY name, k)
+    QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
+told_by_folder AS (
+    SELECT run_id, string_agg(folders[k], ' ' ORDER BY k) AS folder FROM shared JOIN levels USING (name) GROUP BY run_id),
 by_folder AS (
-    SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
+    SELECT j.* EXCLUDE (name), concat_ws(' ', name, folder) AS name FROM by_job AS j LEFT JOIN told_by_folder USING (run_id)),
 -- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same; without the
 -- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt); whole where only the
 -- last does (job952.log, job952.out).
@@ -85,6 +104,6 @@ lengths AS (
         SELECT k FROM alike, range(4, 25) AS t(k) GROUP BY k HAVING count(DISTINCT left(run_id, k)) = count(*)))
 SELECT run_id,
     if(run_id IN (SELECT run_id FROM alike), name || ' ' || left(run_id, (SELECT k FROM lengths)), name) AS name,
-    list_filter([own, file, nullif(model, own)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
+    list_filter([called, nullif(own, called), file, nullif(model, called)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
 FROM by_part
 ORDER BY run_id

@@ -82,7 +82,7 @@ SELECT run_id, name, system, model, u.precision, devices, global_batch_size, run
         CASE WHEN run_s IS NULL THEN 'no log states how long it took' END,
         CASE run_origin WHEN 'steps' THEN 'time of the steps only: start-up is not included' END,
         CASE WHEN wh > 0 AND measured_share IS NULL THEN 'the energy is that of all devices that were measured' END,
-        CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
+        CASE WHEN measured_share < 1 THEN format('{:.3g} % of the devices were measured', 100 * measured_share) END,
         CASE WHEN outcome NOT IN ('completed', 'unknown') THEN 'the run did not complete: ' || outcome END]) AS note
 FROM units AS u
 WHERE work_units > 0

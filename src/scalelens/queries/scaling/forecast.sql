@@ -9,7 +9,8 @@
 --
 -- Formula: log X = c + b log n by least squares, b at most 1, with X the speed at n devices.
 --   ends = X exp(-q s) and X exp(q s); s = (0.02 + scatter about the line) * (0.5 + doublings beyond the largest size);
---   q = the 90 % quantile of |log(measured / forecast)| / s over all known forecasts.
+--   q = the 90 % quantile of |log(measured / forecast)| / s over all known forecasts.  The upper end is at most what the
+--   devices would give at the best efficiency of the sizes that were run, which none of the known results exceeds.
 --
 -- Reference: Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005; Lei and others, J. American
 --   Statistical Association 113, 2018 (split conformal prediction).  statistics/forecasts.py; docs/statistics.md.

@@ -16,6 +16,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.unknown_logs.bars import written_out
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+from scalelens.tabular.unknown_logs.known_seconds import with_seconds
 from scalelens.tabular.unknown_logs.times_of_several import in_one_form
 from scalelens.units import factors
 
@@ -233,6 +234,8 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
     text = _with_counts_named(text)
+    if "ime" in text:
+        text = with_seconds(text)
     if "," in text:
         text = _COMMA_ALONE.sub(r"\1, ", text)
     if "m" in text and _HOURS_OR_MINUTES.search(text):

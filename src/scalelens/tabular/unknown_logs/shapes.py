@@ -29,6 +29,7 @@ from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
 _MOST_NAMES = 200
+_MOST_TOTALS = 20  # different ones of one count
 _MOST_KEPT, _LONGEST_KEPT = 20_000, 1_000  # lines, and characters of a line
 COUNTS = ("step", "batch", "epoch")
 CONSTANT = "constant"  # a count that is always the same
@@ -304,6 +305,7 @@ class Shape:
         self.leaps = [0] * 4  # of those of each count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self.pairs = PairCounts()
+        self.totals_told: Counter[int] = Counter()  # of its first count
         self._totals: list[int | None] = []
 
     def take(self, line: Line, parts: Shaped, headings: int = 0, ends: int = 0) -> None:
@@ -406,6 +408,8 @@ class Shape:
         if counts[0].total:
             self.first_and_last[0] |= values[0] == 0
             self.first_and_last[1] |= values[0] == counts[0].total
+            if counts[0].total in self.totals_told or len(self.totals_told) < _MOST_TOTALS:
+                self.totals_told[counts[0].total] += 1
         self.counted_first = values[0] if self.counted_first is None else self.counted_first
         if len(counts) == 1 and counts[0].total:
             self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
@@ -448,6 +452,13 @@ class Shape:
             self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
         if whose in self._before or len(self._before) < _MOST_SERIES:
             self._before[whose] = values, numbers
+
+    @property
+    def own_total(self) -> int | None:
+        """The total of its first count in most of its lines, where the others have smaller ones: those evaluate."""
+        usual, lines = next(iter(self.totals_told.most_common(1)), (0, 0))
+        others = self.totals_told.keys() - {usual}
+        return usual if others and max(others) < usual and 2 * lines > self.lines else None
 
     @property
     def is_pair(self) -> bool:
