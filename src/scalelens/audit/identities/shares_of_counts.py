@@ -68,7 +68,7 @@ def _of_columns(table: TextTable, *columns: int) -> Iterator[Finding]:
         )
 
 
-def _in_a_count(rows: list[list[Number]], place: int, size: int) -> str:
+def _in_a_count(rows: list[tuple[Number, ...]], place: int, size: int) -> str:
     """The slip of one of the two counts that would make their share right."""
     share, part, whole = rows[place]
     said = Bounds(share.low / size, share.high / size)
