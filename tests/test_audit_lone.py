@@ -20,6 +20,46 @@ SUITES = (
     "| end to end | 4 | 0 | 0 |\n| private | 11 | 0 | 0 |\n| **Total** | **113** | **5** | **0** |\n"
 )
 WRONG = {
+    "points in Chinese": (
+        "在 MATH 上超越基线 (41.2%) 达 14.7 个百分点，我们达到 55.9%。\n",
+        "14.7",
+        "17.4",
+    ),
+    "points in Korean": ("정확도가 71.3%에서 84.9%로 13.6 %p 올랐다.\n", "13.6", "16.3"),
+    "a pair in Korean": ("지연은 41.8 ms에서 13.1 ms로 3.19배 빨라졌다.\n", "3.19", "31.9"),
+    "a share in Korean": ("전체 31000 중 12.7%(3937)만 사용한다.\n", "12.7", "17.2"),
+    "a signed change with a unit of its own": (
+        "v2 的 1512.63 → v3 的 1493.66（−18.97 MW），其余不变。\n",
+        "1512.63",
+        "1572.63",
+    ),
+    "a time right after a word that numbers things": (
+        "The rewrite took the whole step 912s -> 83.1s (10.97x) on one card.\n",
+        "10.97",
+        "109.7",
+    ),
+    "a count of a share": (
+        "| model | accuracy | correct | pairs |\n|---|---|---|---|\n| teacher | 0.9121 | 218 | 239 |\n"
+        "| student | 0.6402 | 153 | 239 |\n| repaired | 0.6109 | 146 | 239 |\n| folded | 0.5816 | 139 | 239 |\n",
+        "218",
+        "128",
+    ),
+    "a total of few digits beside one that holds": (
+        "| kind | images | labels |\n|---|---|---|\n| a | 97 | 2,417 |\n| b | 88 | 964 |\n| c | 93 | 1,571 |\n"
+        "| total | 278 | 4,952 |\n",
+        "278",
+        "287",
+    ),
+    "a last digit among the same numbers": (
+        "The study compares how several kernels use the card over a long night of measurements. Cooling was constant.\n\n"
+        "| run | loss | accuracy | time (s) | memory (GB) |\n|---|---|---|---|---|\n"
+        "| base | 2.4173 | 71.936 | 412.81 | 31.274 |\n| fused | 2.4091 | 72.164 | 287.32 | 29.841 |\n\n"
+        "Later section with other things to say.\n\n"
+        "| run | note | loss | accuracy | time (s) | memory (GB) |\n|---|---|---|---|---|---|\n"
+        "| base | old | 2.4173 | 71.936 | 412.81 | 31.274 |\n| fused | new | 2.4091 | 72.164 | 287.32 | 29.841 |\n",
+        "71.936",
+        "71.938",
+    ),
     "values apart": (
         "Unfused it reaches 61.4 gen/s; fused it has 137.2 gen/s, a clean **2.23x** from fusion.\n",
         "2.23",
@@ -43,6 +83,15 @@ WRONG = {
     "a total of the suites": (SUITES, "113", "131"),
 }
 TRUE = {
+    "points beside a share": "추가 학습만으로는 +0.80%p뿐인데, QAT는 손상 지점(44%)에서 +23.46%p\n",
+    "a value near another among the same numbers": (
+        "bi300 reaches a loss of 1167 and 1564 (base 1147, 1512).\n\nbi500 reaches a loss of 1016 and 1566 (base 1147, 1512).\n"
+    ),
+    "points of nothing": "From 0.0 % to 4.2 %, that is 4.2 points more.\n",
+    "a row that differs in a number of its name": (
+        "| rows | dense | sparse |\n|---|---|---|\n| heavy 2 | 0.4723 | 0.4515 |\n\nAlso:\n\n"
+        "| rows | dense | sparse |\n|---|---|---|\n| heavy 5 | 0.4733 | 0.4515 |\n"
+    ),
     "a share of something else": "The model has 23.4 ms at P50 and 31.7 ms at P99, with 93.2% accuracy.\n",
     "three values": "It takes 12.3 ms, 15.1 ms and 21.8 ms, and the first is 1.9x as fast.\n",
     "numbers of two quantities": "Perplexity is 3.8294 on one and 13.54 on the other, at ~0.25x the memory.\n",

@@ -147,7 +147,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if _is_certain(relation):
         if len(relation.operands) == 1 and not _is_far(printed, low, high, _LEAST_APART):
             return False  # the factor comes from one number, whose last digit is open
-        return not _is_truncated(printed, low, high) and (not measured or _is_far(printed, low, high, _MEASURED_TWICE))
+        of_two_clocks = measured and not _is_strict(relation) and not _is_far(printed, low, high, _MEASURED_TWICE)
+        return not (of_two_clocks or _is_truncated(printed, low, high))
     if low + high == 0:
         return False  # nothing to be far from
     far = _is_far(printed, low, high, _MEASURED_TWICE if measured else _room(relation, place))

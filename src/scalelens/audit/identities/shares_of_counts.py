@@ -2,11 +2,12 @@
 
 The headings say which column is which: one of a share ("accuracy", "pass rate"), one of what was counted ("correct",
 "passed") and one of all ("total", "pairs", "n").  If all rows but one follow within their digits, two of them at least,
-the other one is accused where a slip in its share would mend it, or where it is another row's.
+the other one is accused where a slip in its share or in a count would mend it, or where its share is another row's.
 """
 
 import re
 from collections.abc import Iterator
+from math import ceil, floor
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
@@ -55,7 +56,7 @@ def _of_columns(table: TextTable, *columns: int) -> Iterator[Finding]:
     right = rights[apart[0]]
     others = {row[0].text for row in rows if row[0] is not share}
     words = slip(share.text, float(right.low), float(right.high))
-    words = words or ("the value of another row" if share.text in others else "")
+    words = words or ("the value of another row" if share.text in others else "") or _in_a_count(rows, apart[0], size)
     if words and not words.endswith("two"):
         yield Finding(
             "inconsistent",
@@ -65,6 +66,22 @@ def _of_columns(table: TextTable, *columns: int) -> Iterator[Finding]:
             matters(share.bounds, right),
             "share = part / whole",
         )
+
+
+def _in_a_count(rows: list[tuple[Number, ...]], place: int, size: int) -> str:
+    """The slip of one of the two counts that would make their share right."""
+    share, part, whole = rows[place]
+    said = Bounds(share.low / size, share.high / size)
+    meant = said * exact(middle(whole.bounds)), exact(middle(part.bounds)) / said
+    for k, right in enumerate(meant, 1):
+        count = rows[place][k]
+        first, last = ceil(right.low), floor(right.high)
+        if first > last:
+            continue  # no whole number
+        words = slip(count.text, first, last)
+        if words and not words.endswith("two"):
+            return f"in {count.text}: {words}"
+    return ""
 
 
 def _share(part: Number, whole: Number) -> Bounds:

@@ -41,7 +41,7 @@ def find(document: Document) -> Iterator[Finding]:
                 if (
                     right_ones > len(wrong)
                     or _one_digit_off(total, right)
-                    or _is_slipped(total, addends, right)
+                    or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones))
                     or (right_ones and any(total.text == part.text for part in addends))
                 ):
                     yield _finding(table, column, total, right)
@@ -69,9 +69,9 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     return total, right
 
 
-def _is_slipped(total: Number, parts: list[Number], right: Bounds) -> bool:
+def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int) -> bool:
     """Whether a slip in the total or in one part would make them agree; few digits are near to much."""
-    if len(re.sub(r"\D", "", total.text).strip("0")) < _LEAST_DIGITS or right.low <= 0:
+    if len(re.sub(r"\D", "", total.text).strip("0")) < least or right.low <= 0:
         return False
     if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK:
         return False

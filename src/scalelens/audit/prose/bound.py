@@ -258,6 +258,9 @@ def _is_said(c: Number, words: str) -> bool:
 def held(change: Change, others: list[Number]) -> Finding | None:
     """The finding if neither the two values nor other numbers of the sentence give the change, but for a slip."""
     a, b, c = change.a, change.b, change.c
+    if c.text[0] in f"+-{_MINUS}" and not (a.unit or b.unit) and c.unit not in ("", "%", "x", *COUNTED):
+        c = replace(c, unit="")  # "1512.63 → 1493.66 (-18.97 MW)"
+        change = replace(change, c=c)
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
     if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or are_sizes(a, b):

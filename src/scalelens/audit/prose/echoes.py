@@ -129,7 +129,7 @@ def _are_among_the_same(a: Place, b: Place) -> bool:
     if len({tuple(_DIGITS.findall(label)) for label in labels}) > 1:
         return False  # "heavy 2 %" and "heavy 5 %"
     is_measured = "." in a.number.text or bool(a.number.unit)  # 8102 and 8103 are ports
-    return shared >= _MUCH_SHARED or (is_measured and are_beside_one(a, b))
+    return is_measured and (shared >= _MUCH_SHARED or are_beside_one(a, b))
 
 
 def _tells_of_another_run(document: Document, words: str, a: Place, b: Place) -> bool:

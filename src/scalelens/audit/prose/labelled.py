@@ -198,7 +198,8 @@ def _why(number: Number, cell: Number, table: TextTable, is_new: bool) -> str:
         for row, cells in enumerate(table.cells)
         if (each := cells[cell.cell or 0]) and each.text == number.text and row != cell.row
     ]
-    if len(others) == 1 and len(mine) >= _LEAST_DIGITS and "." in number.text + cell.text and away > _FAR:
+    is_point = "." in number.text and "." in cell.text  # 12.8 is a version, 12 the first part of one
+    if len(others) == 1 and len(mine) >= _LEAST_DIGITS and is_point and away > _FAR:
         return f'the value of "{table.texts[others[0]][0]}"'
     return ""
 

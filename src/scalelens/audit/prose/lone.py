@@ -66,7 +66,7 @@ def _points(sentence: Sentence) -> Iterator[Change]:
         if each.unit in ("", "%") and not each.low <= 0 <= each.high and _POINTS.match(sentence.text, end)
     ]
     others = [each for each in shares if all(each is not point for point in said)]
-    if any(each.low <= 0 for each in others):
+    if any(each.low <= 0 or each.text[0] == "+" for each in others):
         return
     if len(said) == 1 and len(others) == _TWO and others[0].text != others[1].text:
         yield Change(others[0], others[1], replace(said[0], unit="%"), is_difference=True)

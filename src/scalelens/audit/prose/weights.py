@@ -46,7 +46,7 @@ WEIGHTS = {
 }  # fmt: skip
 # From where words and numbers show enough, for three digits and for more.
 LIMITS = {
-    (POINT, SENTENCES): (5.6, 0.0),
+    (POINT, SENTENCES): (6.2, 0.0),
     (POINT, MIXED): (3.6, 0.0),
     (POINT, TABLES): (3.0, 0.0),
     (SWAPPED, SENTENCES): (4.8, 5.4),
