@@ -26,7 +26,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of
 from scalelens.parsing.rows import Rows
 
-VERSION = 4
+VERSION = 5
 _FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
