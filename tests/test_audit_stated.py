@@ -175,6 +175,7 @@ NOT_UNDERSTOOD = {
     "retries of something with a name": "ETA: 5200 steps × ~3s/step = ~4.3h + ~2 KDA retries × 5min = ~4.5h",
     "columns of equations": "= (4 x 4) blocks               = (3 x 4) blocks",
     "whole times that are multiplied": "Run one after the other, 4 × 175 us = 702 us.",
+    "a number of dimensions": "Exported with opset 16/17 = 4D ✅.",
     "a quotient of unlike units the other way round": "Roofline: 16.7 GiB/tok ÷ 608 GB/s ≈ 36 tok/s.",
     "a division without its rest": "The height is (224 - 7 + 6) / 2 + 1 = 223 / 2 + 1 = 111 + 1 = 112.",
     "a part of what there is": "It is at the limit (8×3 = 28/32 registers).",

@@ -26,8 +26,8 @@ _SPACED = re.compile(r"\d\s+[×x*]\s+\d")
 _TIMES_A_DEVICE = re.compile(r"\d[×x] \d")  # 4× 5090
 _LIST_OF_SHARES = re.compile(r"%\s*/\s*[\d.]+\s?%")
 _NOT_READ = re.compile(
-    r"\b\d{1,2}:\d{2}\b|[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyz](?!\w)"
-)  # nor a decimal comma, a time of day
+    r"\b\d{1,2}:\d{2}\b|[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyzD](?!\w)"
+)  # nor a decimal comma, a time of day, 4D
 _SHARE_OF = re.compile(r"\s*[~≈]?\s*[\d.,]+\s?%\s+of\b")
 _USED_OF = re.compile(r"\s*\d+/\d+(?!\d)")  # 8×3 = 28/32 registers
 _SET = re.compile(r"[A-Za-z_]=\Z")
