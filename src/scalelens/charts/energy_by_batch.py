@@ -15,7 +15,7 @@ Source: C. John et al., CARAML (SC'24 workshops): throughput, energy and efficie
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import altair as alt
@@ -62,17 +62,17 @@ def draw(
     titles = {rate: f"{work}/s{device}", "unit_wh": f"Wh per {unit}", yields: f"{gain}/Wh"}
     known = [measure for measure in titles if any(point[measure] is not None for point in points)]
     panels = [
-        style.Panel(_panel(points, measure, titles[measure], looks, page.is_wide or measure == known[-1]))
+        style.Panel(_panel(points, measure, titles[measure], looks, scattered, page.is_wide or measure == known[-1]))
         for measure in known
     ]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
-    return style.figure(grid, legend, _caption(points, shared, left_out), page)
+    return style.figure(grid, legend, _caption(points, shared, scattered, left_out), page)
 
 
 def _scattered(points: Sequence[Row]) -> set[str]:
-    """The series with several points at one batch, which differ in what the series does not name: they are no line."""
+    """The series that no line joins: points of theirs share a batch, and differ in settings that have no name here."""
     counts = Counter((point["label"], point["global_batch_size"]) for point in points)
     return {label for (label, _), count in counts.items() if count > 1}
 
@@ -103,7 +103,9 @@ def _measure(points: Sequence[Row], ending: str) -> str:
     return f"{'tokens' if has_tokens else 'samples'}_per{ending}"
 
 
-def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look], has_title: bool) -> Any:
+def _panel(
+    points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look], scattered: Set[str], has_title: bool
+) -> Any:
     """One measure against the batch.  Of panels above each other, the lowest has the title of the x axis."""
     known = [point for point in points if point[measure] is not None]
     x = axes.of_counts(
@@ -115,7 +117,6 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     by = style.encodings(looks)
     names = ["global_batch_size", measure, "label", "n_runs"]
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in known]))
-    scattered = _scattered(points)
     rows = [{name: point[name] for name in names} for point in known if point["label"] not in scattered]
     lines = alt.Chart(style.values(rows)) if scattered else chart
     tips = [alt.Tooltip(name, type="nominal") for name in ("label", "n_runs")]
@@ -149,11 +150,11 @@ def _unit(points: Sequence[Row]) -> str:
     return words.unit(points) if unit == "device" else unit
 
 
-def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) -> list[str]:
+def _caption(points: Sequence[Row], shared: str, scattered: Set[str], left_out: Mapping[str, int]) -> list[str]:
     lines = [f"{shared}."] if shared else []
     several = "; of repeats the median" if any(point["n_runs"] > 1 for point in points) else ""
     lines.append(f"Each point: {words.records_of(points)}{several}.")
-    if _scattered(points):
+    if scattered:
         lines.append("Without a line: points of one batch, which differ in other settings.")
     if any(point["rate_of"] and "epochs" in point["rate_of"] for point in points):
         lines.append("Throughput of whole epochs where the log has no steps.")

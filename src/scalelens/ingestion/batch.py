@@ -7,7 +7,7 @@ of a format costs one line.
 import contextlib
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -163,13 +163,13 @@ class _FileReader(NamedTuple):
                 if is_archive(file.path):
                     yield from self.read_archive(source, file)
                     return
-                if self.options.documents and is_notebook(file.path) and logs_in(source):
-                    yield from self.read_archive(source, file, LOGS_IN_JSON)
+                if self.options.documents and is_notebook(file.path) and (logs := logs_in(source)):
+                    yield from self.read_archive(source, file, logs)
                     return
                 entry = self.read_source(source, file.zone, self.progress)
-                if entry.status == "unknown" and is_document(file.path) and logs_in(source):
+                if entry.status == "unknown" and is_document(file.path) and (logs := logs_in(source)):
                     self.contents.discard((entry.file_id, file.zone))
-                    yield from self.read_archive(source, file, LOGS_IN_JSON)
+                    yield from self.read_archive(source, file, logs)
                     return
                 if entry.status == "duplicate" or not entry.file_id or source.still_has(entry.file_id):
                     yield entry
@@ -178,8 +178,8 @@ class _FileReader(NamedTuple):
             self.contents.discard((entry.file_id, file.zone))
         yield Entry(file.path, status="unknown", note=_CHANGING, size_bytes=-1)
 
-    def read_archive(self, source: Source, file: WalkedFile, document: str = "") -> Iterator[Entry]:
-        """The entries of an archive's members, then that of the archive itself; of a `document`, with what it is.
+    def read_archive(self, source: Source, file: WalkedFile, logs: Sequence[Source] = ()) -> Iterator[Entry]:
+        """The entries of an archive's members, or of the `logs` in a document, then that of the file itself.
 
         After a fault of the disk or the folder of temporary files the next ingest tries the archive again.
         """
@@ -188,7 +188,7 @@ class _FileReader(NamedTuple):
         count, note = 0, ""
         unread: list[tuple[str, str]] = []
         try:
-            for member in open_members(Path(file.path)):
+            for member in logs or open_members(Path(file.path)):
                 with contextlib.closing(member):
                     member_entry = self.read_source(member, file.zone, lambda _: self.progress(0))
                     if not member_entry.parser_version:
@@ -209,8 +209,8 @@ class _FileReader(NamedTuple):
         self.progress(file.size_bytes)
         self.write_unread(entry, unread, file.zone)
         entry.status = "partial" if note else "ok"
-        entry.note = f"a document with {count} logs{note}" if document else f"archive of {count} files{note}"
-        entry.formats = [document] if document else []
+        entry.note = f"a document with {count} logs{note}" if logs else f"archive of {count} files{note}"
+        entry.formats = [LOGS_IN_JSON] if logs else []
         yield entry
 
     def write_unread(self, entry: Entry, unread: list[tuple[str, str]], zone: str | None) -> None:

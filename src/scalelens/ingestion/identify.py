@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -44,13 +45,13 @@ def identify(
     rows = CountedRows(mapped(mapping))
     try:
         if is_archive(str(path)):
-            return f"archive of {_members_of(path, loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
+            return f"archive of {_members_of(open_members(path), loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
         with contextlib.closing(open_source(path)) as source:
             if is_sidecar(str(path.resolve())):
                 return _identified_sidecar(path, sidecar_text(source))
             status = read_rows(source, loaded, rows)
-            if status[0] == "unknown" and is_document(str(path)) and logs_in(source):
-                return f"a document with logs: {_members_of(path, loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
+            if status[0] == "unknown" and is_document(str(path)) and (logs := logs_in(source)):
+                return f"a document with logs: {_members_of(logs, loaded, rows)}", pl.DataFrame(schema=_COUNTS_SCHEMA)
             header = header_of(source)
             lines = [] if header or "generic_lines" not in rows.taken else line_listing(source)
             if preset:
@@ -74,11 +75,11 @@ def identify(
     return sentence, pl.DataFrame(counts, schema=_COUNTS_SCHEMA, orient="row")
 
 
-def _members_of(path: Path, loaded: Formats, rows: CountedRows) -> str:
+def _members_of(members: Iterable[Source], loaded: Formats, rows: CountedRows) -> str:
     """What each file of an archive, or each log of a document, is."""
     names = []
     try:
-        for member in open_members(path):
+        for member in members:
             with contextlib.closing(member):
                 names.append(f"{member.name}: {_status_of(read_rows(member, loaded, rows))}")
     except UnreadMembersError as error:

@@ -164,11 +164,12 @@ def _changed(
             touched.append((file, entry))
     with ThreadPoolExecutor(default_jobs()) as pool:
         digests = [*pool.map(_digest_of, [file for file, _ in touched])]
-    noted, holders = [], {archive for path in live.paths for archive in archives_of(path)}
+    noted = []
+    archives = {archive for path in live.paths for archive in archives_of(path)} if touched else set()
     for (file, entry), digest in zip(touched, digests, strict=True):
         if digest != entry.file_id:
             changed.append(file)
-        elif file.path not in holders:  # whose members count because their entries are no older than its own
+        elif file.path not in archives:  # members do not count if the entry of their archive is newer
             noted.append(_touched(entry, file))
     if store and noted:
         store.commit([], noted)

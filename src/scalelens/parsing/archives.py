@@ -4,7 +4,6 @@ Nothing that an archive claims is trusted.
 """
 
 import contextlib
-import io
 import shutil
 import tarfile
 import tempfile
@@ -66,8 +65,7 @@ def open_members(path: Path) -> Iterator[Source]:
 def _logs_of_document(path: Path) -> Iterator[Source]:
     """The logs that stand in a document of JSON."""
     with contextlib.closing(open_source(path)) as document:
-        for name, text in logs_in(document):
-            yield Source(f"{path}!{name}", io.BytesIO(text), len(text), document.modified_ns)
+        yield from logs_in(document)
 
 
 def _members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:

@@ -7,6 +7,7 @@ a text, too, and so is what a cell of a notebook printed.  Each log is read like
 of its place in the document: `study.json!runs/0.out`.
 """
 
+import io
 import json
 import re
 from collections import Counter
@@ -26,8 +27,8 @@ _SUFFIXES = {"stdout": ".out", "stderr": ".err"}  # as a scheduler names the two
 _SOURCES = ("source", "code", "script", "prompt", "config", "source_code")  # what a program is, not what it printed
 
 
-def logs_in(source: Source) -> list[tuple[str, bytes]]:
-    """The logs in a document, each with a name that no other has; none where it is too large or not JSON."""
+def logs_in(source: Source) -> list[Source]:
+    """The logs in a document, each under a name that no other has; none where it is too large or not JSON."""
     if source.size_bytes > _MOST_BYTES or source.text_head().lstrip()[:1] not in (b"{", b"["):
         return []
     try:
@@ -40,7 +41,8 @@ def logs_in(source: Source) -> list[tuple[str, bytes]]:
     for name, text in found[:_MOST_LOGS]:
         names[name] += 1
         unique = f"{name}-{names[name]}" if names[name] > 1 else name
-        logs.append((unique, text.encode("utf-8", "replace")))
+        printed = text.encode("utf-8", "replace")
+        logs.append(Source(f"{source.path}!{unique}", io.BytesIO(printed), len(printed), source.modified_ns))
     return logs
 
 
