@@ -85,7 +85,8 @@ restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3`
 `0/2`, `1/2` and `2/2` are three of two: they count parts of an epoch, and give no time.  `Epoch 3 - VAL - Batch 100` is of a
 validation.  `dt` beside an epoch alone is its time.
 
-A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
+A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`; nor is a time that of any number whose name
+tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gained are samples per second.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
@@ -126,7 +127,9 @@ full, as when a validation is over, has no time.  A drawing whose end a narrow t
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
 Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
-are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+are bars that are drawn once for each epoch, when they are full.  The one bar of a log in which nothing else counts is the
+training's, if the log's name, or that of the script in its lines, is of a training (`train_walker.log`, `finetune.py`) and no
+line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside

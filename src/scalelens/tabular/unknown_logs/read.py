@@ -17,6 +17,7 @@ from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
@@ -61,6 +62,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
             told = untold and (epochs_by_bar(source, rows, shapes) or means_of_trainings(source, rows))
+            if untold and not told and (bar := lone_bar(source, shapes)):
+                return _read_shape(source, rows, LineTable(bar))
             return None if told else "" if rows.times_are_lacking else shape
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
