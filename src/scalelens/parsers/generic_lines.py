@@ -58,7 +58,8 @@ the step: then the stamps count.  So they do where a time, multiplied by the bat
 it is the mean since the epoch began.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
-those of ten where ten lie between most lines; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
+those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
+as much less there is that of all steps since the line before, and one that is as long at the end of each epoch a mean of a step; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
 [0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
