@@ -31,7 +31,8 @@ A JSON object at the end of a line is read like the names and numbers of any lin
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
-forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
+forward or backward among them, and each step has a line; and where a time with a unit goes up and down, each step has a line,
+and no stamps say else; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states

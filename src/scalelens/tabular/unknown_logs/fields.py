@@ -158,7 +158,7 @@ _COMMA_ALONE = re.compile(r"(\.\d{1,12}),(?=-?\d{1,12}\.\d|\d{1,4} ?[mh] ?\d)")
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?:(?<=\w{6})|(?<=[Dd]one)|(?<=ended))\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _NO_NAME_BUT_NUMBERS = re.compile(r"[-+\d./e]*\d[-+\d./e]*")  # of `5.00e-05/2.50e-05 | 73.3s`

@@ -25,6 +25,7 @@ _LEAST_ENDS, _LEAST_BEGINS = 2, 3
 _WITH_A_START = 3  # times as long as its share: the first step of an epoch waits for its data
 _FAR_BELOW, _AT_ONCE = 50, 0.95  # one beginning shows it, if so many steps come then, with their full time at once
 _HALF, _LEAST_ALIKE = 0.6, 3
+_LEAST_FALLS = 0.25  # share of the lines: a mean of many steps goes one way for long
 
 
 class _Gap(NamedTuple):
@@ -41,6 +42,8 @@ def told_by_gaps(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     if times.of_epochs or times.clock_s is not None or len(names) != 1:
         return None
     told = names[0], read_name(names[0]).unit or "s"
+    if _is_of_each(times, names[0]):
+        return "batch_time", told
     gaps, usual = _gaps(times.values.get(times.step or "", []), times.values[names[0]])
     ends = [gap for gap in gaps if not gap.begins and gap.steps <= _FEWER]
     begins = [gap for gap in gaps if gap.begins and gap.steps <= _FEW]
@@ -54,6 +57,15 @@ def told_by_gaps(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     if _mostly(as_few, _LEAST_ENDS) or _mostly(as_short, _LEAST_BEGINS) or (at_once and all(as_short)):
         return "span_time", told
     return None
+
+
+def _is_of_each(times: LineTimes, name: str) -> bool:
+    """Whether each step has a line, and a time in it goes up and down: it is not since the start."""
+    steps, values = times.values.get(times.step or "", []), times.values[name]
+    each = sum(later - step == 1 for step, later in itertools.pairwise(steps))
+    falls = sum(later < value for value, later in itertools.pairwise(values))
+    told = len(steps) == len(values) >= _LEAST_LINES and each >= _MOSTLY * (len(steps) - 1)
+    return told and _LEAST_FALLS <= falls / (len(values) - 1) <= 1 - _LEAST_FALLS
 
 
 def _mostly(hits: list[bool], least: int) -> bool:
