@@ -71,3 +71,29 @@ TRUE = {
 @pytest.mark.parametrize("why", TRUE)
 def test_a_coincidence_is_not_accused(why: str) -> None:
     assert [finding.sentence for finding in inconsistencies(document_of(TRUE[why], "x.md", ".md"))] == []
+
+
+FRAMES = [  # the true number, and a wrong one that no slip mends
+    ("Accuracy goes 87.60% (FP32) → {}% (INT8) (+1.00%)", "88.60", "97.90"),
+    ("The loader took 0.55ms → {}ms (37x 느림).", "20.4", "31.9"),
+    ("- 8B: 7.64 vs {} → **-9.7%** (a little worse)", "6.97", "5.21"),
+    ("The first version (147 TFLOP/s) vs the vendor's (215 TFLOP/s) = **{}× apart**.", "1.46", "2.93"),
+    ("- Single: flat 72.5% vs nested {}% (+25.3%p)", "97.8", "82.4"),
+]
+NO_FRAMES = [
+    "The advantage rises: +0.105 → +0.108 → +0.150 as the chain gets longer.",
+    "From run to run the ratio is 1.6× → 4.3× → 36×.",
+    "On the hard set it has 37% vs 33%, and is 2.8× faster.",
+    "- 1.0 -> 2.0: 4.3x speedup",
+]
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), FRAMES)
+def test_a_label_of_a_value_or_a_sign_leaves_no_other_reading(text: str, right: str, wrong: str) -> None:
+    assert inconsistencies(document_of(text.format(right), "x.md", ".md")) == []
+    assert len(inconsistencies(document_of(text.format(wrong), "x.md", ".md"))) == 1
+
+
+@pytest.mark.parametrize("text", NO_FRAMES)
+def test_one_value_after_the_other_is_no_change(text: str) -> None:
+    assert inconsistencies(document_of(text, "x.md", ".md")) == []
