@@ -10,6 +10,7 @@ matches no row.
 
 import csv
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def value(text: str, column: Column) -> Any:
     return text if pa.types.is_string(column.type) else int(text) if pa.types.is_integer(column.type) else float(text)
 
 
+@cache
 def table(name: str) -> pa.Table:
     """A catalog as Arrow."""
     return pa.Table.from_pylist(rows(name), schema=schema(CATALOGS[name][1]))

@@ -7,7 +7,7 @@ from string import Template
 from scalelens.database.inferred_params import MICRO_BATCH, PER_DEVICE, keys
 from scalelens.database.record_tables import LiveBatch
 from scalelens.database.texts import sql_text
-from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
+from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, documented, sql_type
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
@@ -30,6 +30,9 @@ def stored(
     DuckDB plans and reads a view once for each mention, and many questions mention one several times.  `of_members`
     leaves out rows that are of no member of a run.
     """
+    if table not in _MORE_ROWS and table != "params" and not any(table in batch.tables for batch in batches):
+        columns = ", ".join(f"{column.name} {sql_type(column)}" for column in documented()[table])
+        return f"CREATE TABLE {table} ({columns})"
     kind = "TABLE" if copies_small and is_small(table, warehouse, batches) else "VIEW"
     members = _ONE_RUN_OF_A_PART if table == "steps" else "members"
     more = f" UNION ALL BY NAME FROM {_MORE_ROWS[table]}" if table in _MORE_ROWS else ""
