@@ -88,7 +88,8 @@ restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3`
 validation.  `dt` beside an epoch alone is its time.
 
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`; nor is a time that of any number whose name
-tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gained are samples per second.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
+tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gained are samples per second,
+`TPS` beside a loss tokens per second.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
@@ -96,7 +97,7 @@ An epoch whose losses of training and of validation have a line each ends once.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
 as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
 validation alone is not the epoch's.  Where each micro-step has a line (`micro_step 5 (step 1)`), the last one of a step is
-its record, and a step that the log ends in the middle of has none.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
+its record, and a step that the log ends in the middle of has none.  `train: 9.1s - val: 3.2s`, or `train in: 0m 9s ... valid in: 0m 3s`, is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse

@@ -11,7 +11,8 @@ line of the accuracy gives the validation in the same way; both together are the
 more than a hundredth of the batches come after the last record, or several writers print, no such time is derived.
 Time has three decimals,
 and every tenth batch is printed unless told otherwise.  `step` counts all batches from 0, whether the tool's index
-begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`, and of the epoch before them.
+begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`, and of the epoch before them; so are
+lines below `validation at epoch 3`, as kenshohara/3D-ResNets-PyTorch has it, up to `train at epoch 4`.
 `Data` is the wait for data only where it is no longer than Time: forks print other things there, which are metrics.
 
 All GPUs of a node print, without saying which.  Several records of a batch are rows each, with rank NULL unless the
@@ -28,6 +29,7 @@ Samples:
      *   Acc@1 75.110 Acc@5 92.470
     [2024-05-06 07:08:09 swin_tiny] (main.py 283): INFO  * Acc@1 75.125 Acc@5 92.500
     => creating model 'resnet50'
+    validation at epoch 3
     Use GPU: 0 for training
 """
 
@@ -45,10 +47,10 @@ from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of,
 from scalelens.parsing.rows import Rows
 from scalelens.tables import FLOAT
 
-VERSION = 4
+VERSION = 5
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
-    "=> using pre-trained model '", "Use GPU: ",
+    "=> using pre-trained model '", "Use GPU: ", "train at epoch", "validation at epoch",
 )  # fmt: skip
 
 _NUMBER = r"([-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
@@ -63,6 +65,7 @@ _CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s
 _METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
 _SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 _SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
+_HEADING = re.compile(r"(?:train|(validation)) at epoch ?\d{1,9}\s*$")
 _UNSEEN = 0.01  # of the batches of an epoch may come after its last record, for the mean to hold for all of them
 _TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
@@ -87,6 +90,7 @@ class _Log:
         self.texts: set[str] = set()  # the records of the batch that the log is at
         self.covered: dict[str, tuple[float | None, float]] = {}  # of a phase: epoch, and its time if it is whole
         self.spans: dict[str, float] = {}  # of the phases of the epoch that is open
+        self.validates = False  # by the heading before
 
     def announce(self, gpu: str) -> None:
         self.gpus = frozenset({gpu}) | (frozenset() if gpu in self.gpus else self.gpus)
@@ -121,11 +125,14 @@ class Reader:
                 self.log(line).announce(setting[2])
             self.model = setting[1] or self.model
             return True
+        if heading := _HEADING.match(line.text):
+            self.log(line).validates = heading[1] is not None
+            return True
         starts = [match.start() for match in _PIECE.finditer(line.text)]
         if not starts:
             return self.summary(line)
         pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
-        if _EVALUATES.search(line.text, 0, starts[0]):
+        if self.log(line).validates or _EVALUATES.search(line.text, 0, starts[0]):
             pieces = [_OF_EPOCH.sub("Test: ", piece) for piece in pieces]
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 

@@ -61,8 +61,10 @@ TIME_IN_SHORT = (
     "t", "T", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed", "Completed",
 )  # fmt: skip
 FRAMES_PER_S = ("sps", "fps")  # beside what an agent gained: a frame, or a step of its environment, is a sample
-_TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
-_BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev", re.IGNORECASE)
+_TRAINS = re.compile(r"train(?:ing)?(?: in)?", re.IGNORECASE)
+_BY_PHASE = re.compile(
+    r"(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev)(?: in)?", re.IGNORECASE
+)  # `train: 9.1s - val: 3.2s`, `train in: 0m 9s ... valid in: 0m 3s`
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?:val|valid|validation|eval|test|dev)(?![a-z])", re.IGNORECASE)
 _TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
@@ -364,6 +366,8 @@ class LineTable:
             return RUNNING, value * TIMES[unit]
         if self.shape.in_play and not unit and field.name.lower() in FRAMES_PER_S:
             return "samples/s", value
+        if not unit and field.name.lower() == "tps" and self.shape.in_training and not self.shape.in_play:
+            return "tokens/s", value
         name = field.name if not unit or any(map(str.isalnum, field.name)) else ""
         name = name or ("time" if unit in TIMES else "")
         if unit in TIMES and (name in TIME_IN_SHORT or (name.lower() == "dt" and self.shape.of_epochs_alone)):
