@@ -35,6 +35,7 @@ from scalelens.audit.prose import (
     terms,
     totals,
 )
+from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.folders import modules_of
 
@@ -88,6 +89,10 @@ def inconsistencies(document: Document) -> list[Finding]:
         finding
         for finding in found
         if not (finding.evidence == _GIVEN_TWICE and are_of_two_kinds(document, *finding.numbers[:2]))
+        and not (
+            finding.evidence.startswith(CHANGE)
+            and is_of_another_base(document, finding.numbers[0], finding.numbers[1:])
+        )
     ]
     found = _without_logs(document, found)
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))

@@ -194,8 +194,11 @@ def _is_coincidence(relation: Relation, slipped: str) -> bool:
 
 
 def _has_bases(relation: Relation) -> bool:
-    """Whether several numbers of a column of ratios are those of a base case."""
-    return sum(bool(number and re.fullmatch(r"1\.0+", number.text)) for number in relation.target.numbers) > 1
+    """Whether several numbers of a column of ratios, given or computed with, are those of a base case."""
+    return any(
+        sum(bool(number and re.fullmatch(r"1\.0+", number.text)) for number in each.numbers) > 1
+        for each in (relation.target, *relation.operands)
+    )
 
 
 def _is_share_of_all(relation: Relation) -> bool:

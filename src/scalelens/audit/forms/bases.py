@@ -121,7 +121,11 @@ def _over(a: Interval, b: Interval) -> Interval | None:
 
 
 def _is_signed(target: Series) -> bool:
-    return any(number.text[0] in "+-\u2212" for number in target.numbers if number)
+    """Whether the numbers are changes by their signs: where one has a plus, all that are above zero have."""
+    numbers = [number for number in target.numbers if number]
+    if any(number.text[0] == "+" for number in numbers):
+        return all(number.text[0] == "+" for number in numbers if number.low > 0)
+    return any(number.text[0] in "-\u2212" for number in numbers)
 
 
 def _bases(target: Series, other: Series, places: list[int]) -> list[int]:

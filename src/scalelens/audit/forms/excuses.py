@@ -6,7 +6,7 @@ from itertools import permutations
 from scalelens.audit.document import TextTable
 from scalelens.audit.forms.mending import right_of
 from scalelens.audit.forms.search import Relation
-from scalelens.audit.forms.series import Interval
+from scalelens.audit.forms.series import Interval, Series
 from scalelens.audit.printed import Number
 
 _OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
@@ -16,7 +16,7 @@ _MEANS = re.compile(r"\b(?:avg|average|mean|median|price)\b", re.IGNORECASE)
 _LEAST_LABEL = 2
 _LEAST_PARTS = 3
 _LEAST_BESIDE_ONE = 2
-_TWICE_ONE = 2.0  # both ends of a 1.00
+_PERCENT = 100.0
 _ALIKE = 0.05
 
 
@@ -73,23 +73,31 @@ def _is_of_a_mean(table: TextTable, relation: Relation, place: int) -> bool:
 def _is_of_alike(relation: Relation) -> bool:
     """Whether one factor is nearly 1 wherever it counts, so that the other and the product are alike by themselves.
 
-    Three columns of shares near 100 % fulfill each product of theirs within their digits.  Where one is exactly 1 or
-    0, nothing was multiplied.
+    Three columns of shares near 100 % fulfill each product of theirs within their digits.  Where one is exactly 1,
+    100 % or 0, or two of the three are the same, nothing was multiplied.
     """
     if len(relation.operands) != 2 or not re.search("[×/]", relation.form):
         return False
     series = (relation.target, *relation.operands)
+    target = relation.target.intervals
     ones = [
-        any(sum(i) in (0, _TWICE_ONE) for each in series if (i := each.intervals[k])) for k in relation.fit.agreeing
+        any(_is_none_or_all(each, k) for each in series) or len({each.intervals[k] for each in series}) < len(series)
+        for k in relation.fit.agreeing
     ]
     if ones.count(False) < _LEAST_BESIDE_ONE:
         return True
-    target = relation.target.intervals
     for each in relation.operands:
         pairs = [(each.intervals[k], target[k]) for k in relation.fit.agreeing]
         if all(a and b and abs(sum(a) - sum(b)) <= _ALIKE * abs(sum(b)) for a, b in pairs):
             return True
     return False
+
+
+def _is_none_or_all(series: Series, place: int) -> bool:
+    """Whether a number is 0, or the 1 or 100 % of a factor that changes nothing."""
+    interval = series.intervals[place]
+    whole = _PERCENT if series.unit == "%" else 1.0
+    return interval is not None and sum(interval) / 2 in (0, whole)
 
 
 def _are_powers_of_two(relation: Relation, place: int, printed: Number) -> bool:

@@ -45,7 +45,7 @@ _DIFFERS = re.compile(
     r"higher|lower|more|less|better|worse|above|below|left|rest|remain\w*)\b|[-=−]\s"
 )
 _DIVIDES = re.compile(rf"[=→]| / |\d/\d|{_RATIO.pattern}")
-_OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio|improve\w*|reduc\w*)\b")
+_OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(

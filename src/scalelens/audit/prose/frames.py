@@ -13,7 +13,16 @@ from decimal import Decimal
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import MYRIADS, are_sizes, is_of_counts, is_share_of_all, size_of, ways_of, wide_of
+from scalelens.audit.prose.bound import (
+    MYRIADS,
+    POINTS,
+    are_sizes,
+    is_of_counts,
+    is_share_of_all,
+    size_of,
+    ways_of,
+    wide_of,
+)
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -27,20 +36,27 @@ _CAUSE = (
     r"(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|though|although|when|if|as|thanks)\b"
 )
 _NOUN = rf"(?: (?!{_CAUSE})[^\W\d_][\w/'’-]*)"
+_LABEL = r"(?: ?[(（][^<>()（）]{1,24}[)）])?"  # of a value: "86.60 % (FP32) → 88.60 % (INT8) (+2.00 %)"
+_FOREIGN = r" ?[^\x00-\x7f]{1,10}"  # a word of another script after a factor
 _VERSUS = r"(?:→|⟶|-+>|=+>|vs\.?|versus)"
 _PAIR = (
     rf"(?:from (?:the )?<(?P<a>\d+)>{_NOUN}{{0,2}} to (?:the )?<(?P<b>\d+)>|"
-    rf"<(?P<a2>\d+)>{_NOUN}{{0,1}} ?{_VERSUS} ?(?:[\w'’-]+ ){{0,2}}<(?P<b2>\d+)>)"
+    rf"<(?P<a2>\d+)>{_NOUN}{{0,1}}{_LABEL} ?{_VERSUS} ?(?:[\w'’-]+ ){{0,2}}<(?P<b2>\d+)>)"
 )
 _OPEN, _CLOSE = r" ?[(（\[]", r"[)）\]]"
 _CHANGES = (
-    re.compile(rf"{_PAIR}{_NOUN}{{0,1}}{_OPEN}[^<>\w]?<(?P<c>\d+)>(?: {_MORE})?{_CLOSE}"),
+    re.compile(rf"{_PAIR}{_NOUN}{{0,1}}{_LABEL}{_OPEN}[^<>\w]?<(?P<c>\d+)>(?: {_MORE}|{POINTS}|p|{_FOREIGN})?{_CLOSE}"),
     re.compile(rf"<(?P<c>\d+)> {_MORE}{_NOUN}{{0,9}}?{_OPEN}{_PAIR}{_NOUN}{{0,2}}{_CLOSE}"),
     re.compile(rf"\bby <(?P<c>\d+)>{_NOUN}{{0,4}}?{_OPEN}{_PAIR}{_NOUN}{{0,2}}{_CLOSE}"),
     re.compile(
         rf"<(?P<a>\d+)>{_NOUN}{{0,2}}{_OPEN}(?:was|up from|down from|previously|expected|before):? <(?P<b>\d+)>"
         rf"(?: ?[-—–,;:]+ <(?P<c>\d+)>(?: {_MORE})?{_CLOSE}|{_CLOSE} ?[-—–,:]+ <(?P<c2>\d+)> (?:{_MORE}|match))"
     ),
+)
+_NAMED = rf"{_OPEN}<(?P<a>\d+)>{_CLOSE} ?{_VERSUS} ?(?:[^\W\d][\w.'’-]* ?){{1,3}}{_OPEN}<(?P<b>\d+)>{_CLOSE}"
+_SIGNED = (  # whose sign or × says that it compares
+    re.compile(rf"{_PAIR}{_NOUN}{{0,1}}{_LABEL} ?(?:→|-+>|=+>|=|—|–) ?<(?P<c>\d+)>(?! ?[×x*/+=-])"),
+    re.compile(rf"{_NAMED} ?(?:→|-+>|=+>|=|—|–) ?<(?P<c>\d+)>(?! ?[×x*/+=-])"),
 )
 _NET = re.compile(
     rf"{_OPEN}(?:net )?<(?P<c>\d+)>{_NOUN}{{0,1}}, {_PAIR}{_NOUN}{{0,1}}{_CLOSE}"
@@ -69,12 +85,14 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _of_changes(sentence: Sentence) -> Iterator[Finding]:
     seen: set[int] = set()
-    for pattern in (*_CHANGES, _NET, _GAP):
+    for pattern in (*_CHANGES, *_SIGNED, _NET, _GAP):
         for found in pattern.finditer(sentence.marked):
             words = found.groupdict()
             a, b, c = (sentence.numbers[int(words.get(name) or words[f"{name}2"])] for name in "abc")
             if id(c) in seen or not _are_values(a, b) or c.hedge == "bound" or c.low <= 0 <= c.high:
                 continue
+            if pattern in _SIGNED and (not _is_signed(c) or any(_is_signed(each) for each in (a, b))):
+                continue  # one change after the other
             if is_share_of_all(a, b, c, found[0]) or (not c.unit and len(c.text.lstrip("+-\u2212")) == 1):
                 continue  # "0.7622 → 0.7927 (+5)": five more of something
             ways = _ways(a, b, c, is_gap=pattern is _GAP)
@@ -90,6 +108,11 @@ def _of_changes(sentence: Sentence) -> Iterator[Finding]:
                 matters(size_of(c), best),
                 "b / a, a / b, (b - a) / a, (b - a) / b, b - a",
             )
+
+
+def _is_signed(c: Number) -> bool:
+    """Whether a sign or a unit says that a number compares."""
+    return c.text[0] in "+-\u2212" or c.unit == "x"
 
 
 def _are_values(a: Number, b: Number) -> bool:

@@ -45,6 +45,8 @@ _OF_ROW = 23  # the feature that says how much better a row fits than the others
 _BETTER = -1.5  # then another row fits the sentence better
 _LEAST_COMMON = 2  # numbers of two tables
 _LEAST_OF_OTHERS, _LEAST_OF_POINT = 2, 3  # numbers of each sentence that the other one has not
+_LISTED = 8  # numbers of each of two sentences that the other one has not
+_NAME = re.compile(r"(?=\d*[^\W\d])\w+(?:[-.]\w+)*")  # not a number alone
 _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
 _FENCE = re.compile(r"\s*```")
 
@@ -102,6 +104,10 @@ class Likeness:
             return False
         if slip == POINT and many:
             return bool((a.near | a.wide) & (b.near | b.wide) or a.others & b.others)
+        if kind == SENTENCES and _unshared(a, b) >= _LISTED:
+            return False  # two rows of what was a table
+        if kind == TABLES and _are_two_rows(a, b):
+            return False
         least = _LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS
         are_cases = kind == SENTENCES and _unshared(a, b) >= least  # two of them, each with numbers of its own
         if are_cases and not many:
@@ -239,6 +245,18 @@ def _sections_of(document: Document) -> list[int]:
         is_fenced ^= bool(_FENCE.match(line))
         sections.append(sections[-1] + (line.startswith("#") and not is_fenced))
     return [*sections, *[sections[-1]] * _AFTER_THE_END]
+
+
+def _are_two_rows(a: Place, b: Place) -> bool:
+    """Whether the label of each cell has a name that the other one has not: "Net-A" and "Net-B + cutout"."""
+    labels, names = [], []
+    for each in (a, b):
+        assert each.table is not None
+        label = each.table.texts[each.number.row or 0][0].lower()
+        heading = each.table.headings[each.number.cell or 0].lower()
+        labels.append({*_NAME.findall(label)})
+        names.append({*_NAME.findall(f"{label} {heading}")})
+    return bool(labels[0] - names[1] and labels[1] - names[0])
 
 
 def _unshared(a: Place, b: Place) -> int:

@@ -13,6 +13,7 @@ from itertools import combinations
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
+from scalelens.audit.prose.bound import is_of_a_fraction
 from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
@@ -21,6 +22,7 @@ _LEAST_DIGITS = 3
 _MANY_DIGITS = 4
 _NEAR, _FAR = 0.02, 0.05
 _MOST_NUMBERS = 16
+_PAIR = 2
 _MOST_ALIKE = 4  # numbers with one signature
 _RARE = 4  # sentences with a word
 _WORDS_BEFORE, _WORDS_AFTER = 8, 5
@@ -29,17 +31,19 @@ _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
 _CHANGE = re.compile(
     r"→|->|\b(?:from|vs|versus|before|after|previous\w*|earlier|old|was|were|than|reran|rerun|instead)\b"
 )
+_QUOTED = re.compile(r"`([^`]*[^\W\d_]{2}[^`]*)`")
 
 
 @dataclass(frozen=True)
 class _Said:
-    """A number, its sentence, and the words near it."""
+    """A number, its sentence, and the words and numbers near it."""
 
     index: int
     place: int
     sentence: Sentence
     number: Number
     near: frozenset[str]
+    beside: frozenset[str]  # digits of the numbers before and after that at most one other sentence has
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -51,7 +55,10 @@ def find(document: Document) -> Iterator[Finding]:
         for a, b in combinations(group, 2):
             if (a.index, a.place) in seen or not _is_about_one(a, b, words, in_sentences):
                 continue
-            if any(is_given(document, each.index, each.number) for each in (a, b)):
+            if any(
+                is_given(document, each.index, each.number) or is_of_a_fraction(each.number, each.sentence.text)
+                for each in (a, b)
+            ):
                 continue
             seen.add((a.index, a.place))
             yield given_twice(b.number, a.number, f"line {a.number.line}", words)
@@ -61,8 +68,9 @@ def _said(document: Document) -> list[_Said]:
     """Numbers of the prose that stand once in the document."""
     times = Counter(_digits(number) for number in document.numbers)
     forms = Counter(sentence.form for sentence in document.sentences)
+    in_sentences = Counter(digits for sentence in document.sentences for digits in {*map(_digits, sentence.numbers)})
     return [
-        _Said(index, place, sentence, number, _near(sentence, place))
+        _Said(index, place, sentence, number, _near(sentence, place), _beside(sentence, place, in_sentences))
         for index, sentence in enumerate(document.sentences)
         if len(sentence.numbers) <= _MOST_NUMBERS and forms[sentence.form] == 1
         for place, number in enumerate(sentence.numbers)
@@ -115,7 +123,7 @@ def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) ->
     has_many = len(_digits(a.number).strip("0")) >= _MANY_DIGITS
     if "swapped" in words:
         return away > (_NEAR if has_many else _FAR)
-    is_beside = bool(_neighbors(a) & _neighbors(b)) and len(a.near & b.near) >= _COMMON_WITH_NUMBER
+    is_beside = bool(a.beside & b.beside) and len(a.near & b.near) >= _COMMON_WITH_NUMBER
     return (has_many or is_beside) and away > _FAR
 
 
@@ -135,6 +143,8 @@ def _is_bound(a: _Said, b: _Said, in_sentences: Counter[str]) -> bool:
         return False
     if _others_of_unit(a, b) and _others_of_unit(b, a):
         return False
+    if _names_another(a, b):
+        return False
     shared = _shared(a, b)
     rare = any(in_sentences[word] <= _RARE for word in common)
     if _CHANGE.search(a.sentence.marked) and _CHANGE.search(b.sentence.marked) and not shared:
@@ -142,6 +152,16 @@ def _is_bound(a: _Said, b: _Said, in_sentences: Counter[str]) -> bool:
     if _are_beside_the_same(a, b):
         return True
     return (bool(shared) and len(common) >= _COMMON_WITH_NUMBER) or (rare and len(common) >= _COMMON_WORDS)
+
+
+def _names_another(a: _Said, b: _Said) -> bool:
+    """Whether the last thing named in code before each number is another one: two files have two numbers of lines."""
+    names = [_QUOTED.findall(each.sentence.text[: each.sentence.positions[each.place][0]])[-1:] for each in (a, b)]
+    return (
+        all(names)
+        and names[0] != names[1]
+        and not any(name in other.sentence.text for (name,), other in zip(names, (b, a), strict=True))
+    )
 
 
 def _shared(a: _Said, b: _Said) -> set[str]:
@@ -156,15 +176,14 @@ def _is_telling(number: Number) -> bool:
 
 def _are_beside_the_same(a: _Said, b: _Said) -> bool:
     """Whether the number next to both is the same, and it has many digits or is not the only one."""
-    beside = _neighbors(a) & _neighbors(b)
+    beside = a.beside & b.beside
     return bool(beside) and (len(_shared(a, b)) > 1 or any(len(each.strip("0")) >= _MANY_DIGITS for each in beside))
 
 
-def _neighbors(said: _Said) -> set[str]:
-    """Digits of the numbers before and after, if they are telling."""
-    numbers = said.sentence.numbers
-    near = [k for k in (said.place - 1, said.place + 1) if 0 <= k < len(numbers)]
-    return {_digits(numbers[k]) for k in near if _is_telling(numbers[k])}
+def _beside(sentence: Sentence, place: int, in_sentences: Counter[str]) -> frozenset[str]:
+    """Digits of the numbers before and after, if they are telling and no list has them in each of its items."""
+    near = [sentence.numbers[k] for k in (place - 1, place + 1) if 0 <= k < len(sentence.numbers)]
+    return frozenset(_digits(each) for each in near if _is_telling(each) and in_sentences[_digits(each)] <= _PAIR)
 
 
 def _others_of_unit(a: _Said, b: _Said) -> bool:
