@@ -205,7 +205,9 @@ def test_one_stall_is_no_tail() -> None:
 def test_reasons() -> None:
     rng = np.random.default_rng(6)
     assert elbows(np.arange(1.0, 80.0)).reason == "few: 79 records, 80 are needed"
-    assert elbows(np.round(rng.uniform(1, 1.5, 500), 1)).reason == "quantised: 6 distinct times, 10 are needed"
+    assert elbows(np.round(rng.uniform(1, 1.5, 500), 1)).reason == "quantized: 6 distinct times, 10 are needed"
+    assert elbows(np.ones(500)).reason == "quantized: 1 distinct time, 10 are needed"
+    assert elbows(np.ones(1)).reason == "few: 1 record, 80 are needed"
     modes = np.concatenate([rng.normal(middle, 0.01, 300) for middle in (1.0, 1.2, 1.4)])
     several = elbows(rng.permutation(modes))
     assert several.reason and several.reason.startswith("several modes: at 1.001, 1.2, 1.401 s, each with")

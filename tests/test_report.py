@@ -385,7 +385,14 @@ def test_runs_that_only_failed_are_told_first(tmp_path: Path) -> None:
     made = page(content_of(tmp_path / "w"), "", [])
     first = made[made.index('class="first"') :]
     assert first.index("Did the runs complete?") < first.index("2 runs reached the time limit")
-    assert "there is nothing else to conclude" in first
+    assert "The logs contain no step times, no power and no traces, so there is nothing else to conclude" in first
+
+
+def test_a_single_step_time_is_counted_where_it_tells_nothing(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("step,step_time_s\n1,0.5\n")
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    made = page(content_of(tmp_path / "w"), "", [])
+    assert "The logs contain only 1 step time, no power and no traces, so there is nothing to conclude" in made
 
 
 def test_one_energy_is_a_number_and_not_a_bar() -> None:

@@ -47,6 +47,22 @@ def test_files_of_tensorboard_are_told_apart_by_when_they_began(warehouse: Wareh
     assert names(warehouse)["c"] == "sft events.out.tfevents.1777777839.n2.8.0", "two of one second"
 
 
+def test_a_log_beside_a_tracker_that_states_less_is_named_by_its_framework(warehouse: Warehouse) -> None:
+    for run, facts in {
+        "a": {"framework": "torchtitan", "device_model": "NVIDIA GeForce RTX 5090", "devices": 8}, "b": {"devices": 8},
+        "c": {"devices": 8},
+    }.items():  # fmt: skip
+        warehouse.run(run, name="fsdp8", path=f"/s/fsdp8/{run}/x", **facts)
+    assert names(warehouse) == {"a": "fsdp8 torchtitan", "b": "fsdp8 b", "c": "fsdp8 c"}
+    assert meant(warehouse, "fsdp8 NVIDIA GeForce RTX 5090") == ["a"], "any of its words names it still"
+
+
+def test_runs_of_one_framework_are_named_by_what_one_of_them_states(warehouse: Warehouse) -> None:
+    for run, facts in {"a": {"precision": "bf16"}, "b": {}}.items():
+        warehouse.run(run, name="gpt", framework="megatron", path=f"/s/{run}/x", **facts)
+    assert names(warehouse) == {"a": "gpt bf16", "b": "gpt"}
+
+
 @pytest.mark.parametrize(
     ("name", "tells"),
     [

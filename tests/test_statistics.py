@@ -36,9 +36,9 @@ from scalelens.statistics.steps import quantiles_of_ordered
 Values = npt.NDArray[np.float64]
 
 # Few distinct values, so that many tie, or none do.
-quantised = arrays(np.float64, st.integers(3, 200), elements=st.integers(1, 9).map(float))
+quantized = arrays(np.float64, st.integers(3, 200), elements=st.integers(1, 9).map(float))
 continuous = arrays(np.float64, st.integers(3, 200), elements=st.floats(1e-6, 1e6), unique=True)
-series = quantised | continuous
+series = quantized | continuous
 
 
 def ar1(phi: float, n: int, many: int, seed: int) -> Values:

@@ -138,6 +138,7 @@ def test_times_that_only_grow_are_slowing(n: int) -> None:
 
 def test_nine_records_or_growth_of_less_than_a_percent_are_no_trend() -> None:
     assert steadiness(np.linspace(1, 2, 9)).verdict == "too_short"
+    assert steadiness(np.ones(1)).reason == "1 record: 40 are needed"
     assert "longer" not in (steadiness(np.linspace(1, 1.005, 30)).reason or "")
     assert "longer" not in (steadiness(np.repeat([1.0, 1.1, 1.2], 10)).reason or "")
 

@@ -31,6 +31,7 @@ SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
        min_by(text, (f.path, line)) AS text
 FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
 _METRICS_SQL = "SELECT count(DISTINCT name) FROM metrics"
+_TIMES_SQL = "SELECT count(step_s) FROM steps"
 _POWER_SQL = "SELECT CASE WHEN count(ts) = 0 THEN count(*) ELSE 0 END FROM power"
 _UNKNOWN_SQL = "SELECT count(*) FROM files WHERE status = 'unknown'"
 _ANSWERS_OF_LOGS = (
@@ -59,6 +60,7 @@ class Content(NamedTuple):
     n_metrics: int = 0  # names of metrics, counted where nothing was found
     n_unknown: int = 0  # files that were not understood
     n_power: int = 0  # readings, none of which has a time, counted where nothing was found
+    n_times: int = 0  # of steps, counted where nothing was found
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -97,6 +99,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
         0 if has_findings else asking.rows(_METRICS_SQL).item(),
         asking.rows(_UNKNOWN_SQL).item(),
         0 if has_findings else asking.rows(_POWER_SQL).item(),
+        0 if has_findings else asking.rows(_TIMES_SQL).item(),
     )
 
 

@@ -115,9 +115,10 @@ def _nothing(content: Content) -> str:
             if content.n_metrics
             else ""
         )
-        found = "no step times, power or traces"
+        times = f"only {plural(content.n_times, 'step time')}" if content.n_times else "no step times"
+        found = f"{times}, no power and no traces"
         if content.n_power:
-            found = f"no step times or traces, and no time of their {plural(content.n_power, 'power reading')}"
+            found = f"{times}, no traces, and no time of their {plural(content.n_power, 'power reading')}"
         return (
             f"The logs contain {found}, so there is nothing {_else(content)}to conclude. "
             f"{metrics}What each question would need is listed under Also checked."

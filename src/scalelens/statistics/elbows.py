@@ -102,11 +102,13 @@ def elbows(values: Values) -> Elbows:
     """
     n = len(values)
     if n < _FEWEST:
-        return Elbows(None, None, [], f"few: {n} records, {_FEWEST} are needed")
+        return Elbows(None, None, [], f"few: {n} record{'s' * (n != 1)}, {_FEWEST} are needed")
     ordered = np.sort(values)
     distinct = int(np.count_nonzero(np.diff(ordered))) + 1
     if distinct < _FEWEST_DISTINCT:
-        return Elbows(None, None, [], f"quantised: {distinct} distinct times, {_FEWEST_DISTINCT} are needed")
+        return Elbows(
+            None, None, [], f"quantized: {distinct} distinct time{'s' * (distinct != 1)}, {_FEWEST_DISTINCT} are needed"
+        )
     fast = fast_mode(ordered)
     if not _has_tail(ordered, fast):
         limit = max(_FARTHEST * fast.sigma_s, SLOWER * fast.median_s)

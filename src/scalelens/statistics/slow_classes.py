@@ -55,7 +55,7 @@ def slow_classes(
     """
     n = int(np.count_nonzero(counts))
     if n == 0 or (n < _FEWEST and not slower_than):
-        return _SlowSteps(None, None, [], [], [], f"few: {n} records, {_FEWEST} are needed")
+        return _SlowSteps(None, None, [], [], [], f"few: {n} record{'s' * (n != 1)}, {_FEWEST} are needed")
     median_s, limit = _limit(np.sort(times[counts]), slower_than)
     slow = times > limit
     shifted = slow & ~is_first & _in_shifts(times, slow, limit)

@@ -44,7 +44,7 @@ def steadiness(values: Values) -> _Steadiness:
     if trend:
         return trend
     if n < FEWEST:
-        return _Steadiness("too_short", None, [], None, None, f"{n} records: {FEWEST} are needed")
+        return _Steadiness("too_short", None, [], None, None, f"{n} record{'s' * (n != 1)}: {FEWEST} are needed")
     changes = level_shifts(values)
     if not changes:
         rank = ranks(values) - (n + 1) / 2

@@ -3,7 +3,8 @@
 -- Answers: What are the runs called, and which id has each?
 --   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
---   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.  Where
+--   devices, batch, sequence, parallelism, framework; the framework alone where a log states what the trackers beside it do
+--   not; then the job, a folder, the file, its part; the id last.  Where
 --   more than 40 letters do not tell runs apart and each has a job of its own, the job stands instead of them.
 --   A name of more than 60 letters is shortened to what tells it from others of such a length, with … for the rest.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
@@ -52,9 +53,17 @@ beginnings AS (
 telling AS (
     SELECT name, k FROM (SELECT name, k, count(DISTINCT beginning) AS n_beginnings FROM beginnings GROUP BY name, k)
     QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
+-- What one states and another does not, such as a log and the TensorBoard of one training, is no difference between
+-- them: there the framework that each states is shorter, if it tells as many apart.
+of_writers AS (
+    SELECT name FROM beginnings JOIN (SELECT name, min(k) AS first FROM telling GROUP BY name) USING (name)
+    GROUP BY name
+    HAVING count(DISTINCT coalesce(fact, '')) FILTER (k = 14) = count(DISTINCT beginning) FILTER (k = 14)
+        AND count(fact) FILTER (k = first) < count(DISTINCT run_id)),
 told AS (
     SELECT run_id, string_agg(fact, ' ' ORDER BY k) AS facts
-    FROM beginnings JOIN telling USING (name, k) GROUP BY run_id),
+    FROM beginnings LEFT JOIN telling AS t USING (name, k)
+    WHERE if(name IN (FROM of_writers), k = 14, t.k IS NOT NULL) GROUP BY run_id),
 by_facts AS (
     SELECT d.* EXCLUDE (name), concat_ws(' ', name, t.facts) AS name, name AS own, d.facts AS known
     FROM described AS d LEFT JOIN told AS t USING (run_id)),
