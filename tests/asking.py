@@ -20,7 +20,7 @@ QUERIES = queries.load()
 
 def connect(home: Path, about: str | None = None) -> duckdb.DuckDBPyConnection:
     """An open warehouse, closed to other files; with what a statement is `about`, or with all tables and queries."""
-    return session.Session(home, about=about).connection
+    return session.Session(home, about=about, by_hand=about is None).connection
 
 
 def answer(home: Path, statement: str) -> duckdb.DuckDBPyConnection:

@@ -1216,6 +1216,28 @@ def test_a_far_job_does_not_press_those_of_a_slow_node_flat() -> None:
     assert "At the upper edge: 1 job" in text and "20" in text and "40" not in text
 
 
+def test_suspects_of_one_job_each() -> None:
+    rows = rows_of("blame/three_verdicts").tail(2).with_columns(
+        pl.Series("suspect", ["t006-009+t006-010+t007-009+t007-010", "t004-007+t006-007+t008-007+t008-009"]),
+        slowdown=pl.Series([9.0, -0.9]), slowdown_low=pl.Series([9.0, -0.9]), slowdown_high=pl.Series([9.0, -0.9]),
+        interval_kind=pl.lit("range"),
+    )  # fmt: skip
+    spec = render.specification(draw("blame/three_verdicts", rows), {})
+    text = text_of_spec(spec)
+    assert "t006-009 + 3 more" in text and "t004-007 + 3 more" in text
+    assert "range" not in text, "an interval of one value is not drawn"
+    axes = [mark["encoding"].get("x", {}) for mark in marks(spec)]
+    low, high = next(axis["scale"]["domain"] for axis in axes if axis.get("scale"))
+    assert low + 0.3 * (high - low) < -90, "the name has room beside the mark"
+
+
+@pytest.mark.parametrize("suspects", ["node", "setting", "hour"])
+def test_suspects_that_cannot_be_compared_are_named(suspects: str) -> None:
+    none = rows_of("blame/three_verdicts").clear()
+    with pytest.raises(UserError, match=f"there are no {suspects}s to compare"):
+        draw("blame/three_verdicts", none, parameters={"suspects": suspects})
+
+
 def test_few_suspects_have_a_look_of_their_own() -> None:
     text = text_of("blame_jobs/many_nodes")
     assert "n3" in text and "n4" not in text and "others accused" in text

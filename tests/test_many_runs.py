@@ -51,6 +51,19 @@ def test_a_number_in_the_names_that_the_values_follow_is_the_axis() -> None:
     assert min(medians, key=lambda row: row["value"])["number"] == 1900
 
 
+def test_energies_with_bounds_are_drawn_at_the_most() -> None:
+    rows = energies(**clocks())
+    bounds = rows.with_columns(
+        energy_j=pl.lit(None, pl.Float64), low_j=pl.lit(1.0), high_j=rows["energy_j"], windows=pl.lit(9)
+    )
+    text = text_of(draw("energy/windows", bounds))
+    assert "energy of GPUs, at most [Wh]" in text and "clk, as the names of the runs have it" in text
+    assert "At most: the sum of all measurements, because it is unknown when they took place." in text
+    assert "Pale" not in text
+    mixed = pl.concat([bounds.head(30), rows.tail(30).cast(dict(bounds.schema))])
+    assert "Pale" in text_of(draw("energy/windows", mixed)), "a point cannot say which of the two it is"
+
+
 def test_a_model_in_the_names_makes_series() -> None:
     rates = {
         f"{model}_bs{2**k}_seed{seed}": 3.0 * factor * 1.3**k + seed

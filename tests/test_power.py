@@ -438,8 +438,15 @@ def test_unit_of_an_energy_is_what_its_name_says(name: str, scale: float | None)
     assert (column.scale if column else None) == scale
 
 
-def test_table_whose_names_show_no_steps_is_refused_from_its_head() -> None:
-    """A table of power of 130 MB was read whole, twice, before it was."""
+@pytest.mark.parametrize(
+    ("names", "row"),
+    [
+        ("timestamp,gpu,power_w", "2026-01-02 03:04:05,0,312.5"),
+        ("host,op,bytes,nranks", "n1,AllReduce,1024,8"),
+    ],
+)  # fmt: skip
+def test_table_whose_names_show_no_steps_is_refused_from_its_head(names: str, row: str) -> None:
+    """A table of power, and one of collectives, of 130 MB were read whole, the first one twice, before they were."""
 
     class Counting(io.BytesIO):
         taken = 0
@@ -449,7 +456,7 @@ def test_table_whose_names_show_no_steps_is_refused_from_its_head() -> None:
             self.taken += len(block)
             return block
 
-    content = b"timestamp,gpu,power_w\n" + 500_000 * b"2026-01-02 03:04:05,0,312.5\n"
+    content = f"{names}\n".encode() + 500_000 * f"{row}\n".encode()
     stream = Counting(content)
     lacking = generic_csv.read(Source("power.csv", stream, len(content), 0), Rows("f", lambda table, batch: None))
     assert lacking is not None

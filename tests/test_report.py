@@ -402,7 +402,7 @@ def test_energies_of_runs_without_devices_are_told_with_their_bounds() -> None:
     })  # fmt: skip
     bounds, whole = measured_energy.sentences(rows, NAMES)
     assert bounds.text == "job B: 1 kWh to 3 kWh in 33 measurements." and bounds.doubt.startswith("The largest")
-    assert (whole.text, whole.doubt) == ("job A: 2 kWh of the total in 4 measurements.", "")
+    assert (whole.text, whole.doubt) == ("job A: 2 kWh in 4 measurements.", "")
     assert measured_energy.number(rows, NAMES) == ("37", "measured energies", "in 2 runs")
 
 

@@ -119,6 +119,26 @@ def test_of_two_numbers_for_one_thing_the_first_screen_has_one() -> None:
     assert [number.value for number in numbers] == ["1", "1.76", "8", "9"]
 
 
+def test_what_a_finding_counts_is_not_counted_again() -> None:
+    overview = pl.DataFrame(
+        {"run_id": ["a"], "outcome": "unknown", "devices": [None], "nodes": [None], "n_records": [0]}
+    )
+    counted = KeyNumber("37", "measured energies", "in 2 runs")
+    module = SimpleNamespace(NUMBER_PLACE=31, number=lambda rows, names: counted)
+    read = {
+        "energies": 37,
+        "samples": 0,
+        "values": 0,
+        "metrics": 0,
+        "steps": 0,
+        "files": 2,
+        "bytes": 1000,
+        "problems": 0,
+    }
+    numbers = key_numbers(overview, {}, [("measured_energy", module)], {"measured_energy": overview}, read)
+    assert [number.label for number in numbers] == ["run", "measured energies", "files", "lines not understood"]
+
+
 def test_without_a_title_the_page_is_named_by_the_logs(content: Content) -> None:
     (heading,) = re.findall("<h1>(.*?)</h1>", page(content, "", [], "study"))
     assert unescape(heading) == content.subject.title

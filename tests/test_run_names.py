@@ -38,6 +38,15 @@ def study(warehouse: Warehouse, precisions: tuple[str, ...] = ("amp", "fp32"), *
             )  # fmt: skip
 
 
+def test_files_of_tensorboard_are_told_apart_by_when_they_began(warehouse: Warehouse) -> None:
+    for run, rest in {"a": "1777777777.n1.52.0", "b": "1777777839.n1.71.0"}.items():
+        warehouse.run(run, name="sft", path=f"/s/sft/tb/events.out.tfevents.{rest}")
+    assert names(warehouse) == {"a": "sft 20260503-030937", "b": "sft 20260503-031039"}
+    assert meant(warehouse, "sft 20260503-030937") == ["a"]
+    warehouse.run("c", name="sft", path="/s/sft/tb/events.out.tfevents.1777777839.n2.8.0")
+    assert names(warehouse)["c"] == "sft events.out.tfevents.1777777839.n2.8.0", "two of one second"
+
+
 @pytest.mark.parametrize(
     ("name", "tells"),
     [

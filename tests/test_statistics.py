@@ -1,6 +1,8 @@
 """Statistics: against scipy, against simulation, and as functions of SQL."""
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -25,6 +27,7 @@ from scalelens.statistics.effective_size import (
     rows_of,
 )
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, median_intervals
+from scalelens.statistics.plain_median import median
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
 from scalelens.statistics.rounding import decimal_step, widened
 from scalelens.statistics.significance import benjamini_hochberg, holm
@@ -417,3 +420,20 @@ def test_each_function_of_a_module_is_known_without_loading_it(module: str) -> N
 def test_each_module_of_functions_is_listed() -> None:
     here = Path(functions.__file__).parent
     assert {path.stem for path in here.glob("sql_*.py")} == {*functions.TABLES}
+
+
+def test_the_plain_median_is_that_of_numpy() -> None:
+    draw = np.random.default_rng(3)
+    for n in range(1, 12):
+        for shape in ((n,), (3, n), (2, 3, n)):
+            values = draw.lognormal(size=shape)
+            assert np.array_equal(median(values), np.median(values, axis=-1))
+            assert np.array_equal(median(values.astype(int)), np.median(values.astype(int), axis=-1))
+    assert np.isnan(median([1.0, np.nan, 3.0]))
+
+
+def test_a_median_loads_no_masked_arrays() -> None:
+    loaded = "import sys; from scalelens.statistics.plain_median import median; median([2, 1]); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
+    assert "numpy" in modules
+    assert "numpy.ma" not in modules

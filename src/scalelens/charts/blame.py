@@ -35,6 +35,21 @@ _MOST = 24  # suspects that are drawn
 _ROW = 8.5  # points
 _NAMES = 0.3  # share of the panel that names take
 _BEYOND = 4.0  # an interval longer than that many times the largest difference is cut
+_ROOM = 0.04  # of the span of the values, at both ends
+_NOTHING = {
+    "node": (
+        "there are no nodes to compare: no configuration has jobs with a node and jobs without it",
+        "see which nodes are known: scalelens query run_nodes",
+    ),
+    "setting": (
+        "there are no settings to compare: no configuration has jobs with a neutral setting and jobs without it",
+        "see the settings: scalelens query configuration",
+    ),
+    "hour": (
+        "there are no hours to compare: no configuration has jobs of a day or an hour and jobs of others",
+        "see when the runs began: scalelens query runs_overview",
+    ),
+}  # by what is suspected
 
 
 def draw(
@@ -45,23 +60,30 @@ def draw(
 ) -> Any:
     """The figure of the rows of `blame`.  Raises UserError if no suspect can be compared."""
     known = rows.filter(pl.col("slowdown").is_not_null())
+    suspects = (parameters or {}).get("suspects", "node")
     if known.is_empty():
-        raise UserError(
-            "there are no nodes to compare: no configuration has jobs with a node and jobs without it",
-            "see which nodes are known: scalelens query run_nodes",
-        )
+        raise UserError(*_NOTHING.get(suspects, _NOTHING["node"]))
     points: list[Row] = sorted(known.to_dicts(), key=_order)[:_MOST]
     room = _NAMES * (page.points - 2 * style.MARGIN - style.Y_AXIS) - 4
     for place, point in enumerate(points):
-        point |= {"place": place, "text": words.shorten(point["suspect"], room)}
+        point |= {"place": place, "text": _name(point["suspect"], room)}
         point |= {f"percent{end}": 100 * point[f"slowdown{end}"] for end in ("", "_low", "_high")}
     effect = 100 * float((parameters or {}).get("effect", 0.05))
     panel = style.Panel(_panel(points, effect), height=max(_ROW * len(points), 40))
     seen = {point["verdict"] for point in points}
     legend: list[style.Look | style.IntervalLook] = [look for verdict, look in _VERDICTS.items() if verdict in seen]
-    kinds = {point["interval_kind"] for point in points}
+    kinds = {point["interval_kind"] for point in points if point["slowdown_low"] < point["slowdown_high"]}
     legend += [style.INTERVALS[kind, "runs"] for kind in ("ci95", "range") if kind in kinds]
     return style.figure([[panel]], legend, _caption(points, known.height, effect, left_out), page)
+
+
+def _name(suspect: str, room: float) -> str:
+    """A suspect in `room` points: of nodes that were in the same runs the first, and how many more, else all."""
+    first, *others = suspect.split("+")
+    if not others or words.text_width(suspect) <= room:
+        return words.shorten(suspect, room)
+    more = f" + {len(others)} more"
+    return words.shorten(first, room - words.text_width(more)) + more
 
 
 def _order(point: Row) -> tuple[bool, float, float, str]:
@@ -113,7 +135,8 @@ def _ends(points: Sequence[Row], effect: float) -> tuple[float, float]:
     room = _BEYOND * max(map(abs, values))
     ends = [point[end] for point in points for end in ("percent_low", "percent_high")]
     kept = [*values, *(min(max(end, -room), room) for end in ends)]
-    return min(kept), max(kept) + 0.04 * (max(kept) - min(kept))
+    room = _ROOM * (max(kept) - min(kept))
+    return min(kept) - room, max(kept) + room
 
 
 def _caption(points: Sequence[Row], n_known: int, effect: float, left_out: Mapping[str, int]) -> list[str]:
@@ -121,7 +144,7 @@ def _caption(points: Sequence[Row], n_known: int, effect: float, left_out: Mappi
     for point in points:
         if point["verdict"] in _ACCUSED:
             lines.append(f"{point['suspect']}: {point['note']}.")
-    lines.append(f"Broken line: {effect:g}\u00a0%.")
+    lines.append(f"Broken line: {effect:g}\u00a0% slower.")
     if n_known > len(points):
         lines.append(f"Not drawn: {words.counted([n_known - len(points)], 'suspect')}, less conspicuous.")
     return [*lines, exclusions.sentence(left_out)]

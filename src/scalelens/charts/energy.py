@@ -14,7 +14,7 @@ Encodings:
 Source: energy_reconciled, by which windows, files and ranks add up
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -38,6 +38,7 @@ _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "O
            "board": "boards", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
            "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
 _UNSTATED = "scope not stated"
+_PALE_SAYS = "Pale: from the largest measurement to the sum of all"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
 _SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
             "jpwr_energy": "jpwr's energies", "jpwr_hdf5": "jpwr in HDF5",
@@ -74,22 +75,24 @@ def draw(
     notes: list[str] = []
     for (scope, points), (size, unit) in zip(shown, units, strict=True):
         heading = scope if len(shown) > 1 else ""
-        title = f"energy [{unit}]" if heading or scope == _UNSTATED else f"energy of {scope} [{unit}]"
+        title = "energy" if heading or scope == _UNSTATED else f"energy of {scope}"
+        bounded = scope in many and any(point["energy_j"] is None for point in points)
+        title = f"{title}{', at most' if bounded else ''} [{unit}]"
         if scope in many:
-            runs = [point | {"energy": point["energy_j"] / size} for point in points]
+            runs = [point | {"energy": _ends(point)[1] / size} for point in points]
             panel, looks, note = many_runs.drawn(runs, Measure("energy", title, "most"), page, most)
             legend += [look for look in looks if look not in legend]
             notes += [note] if note and note not in notes else []
         else:
             panel = _bars(points, title, size, page)
         grid.append([panel._replace(chart=facets.titled(panel.chart, heading, 1, page), name=heading)])
-    return style.figure(grid, legend, [*_caption(shown, undrawn), *notes], page)
+    return style.figure(grid, legend, [*_caption(shown, many, undrawn), *notes], page)
 
 
 def _has_each_run_once(points: Sequence[Row]) -> bool:
-    """Whether the runs can be told by their energies: each has one, and it is known."""
-    energies = {point["run_id"]: point["energy_j"] for point in points}
-    return len(energies) == len(points) and None not in energies.values()
+    """Whether the runs can be told by their energies: each has one, and all are known, or of all the bounds."""
+    are_known = {point["run_id"]: point["energy_j"] is not None for point in points}
+    return len(are_known) == len(points) and len({*are_known.values()}) == 1
 
 
 def _bars(points: Sequence[Row], title: str, size: float, page: Page) -> style.Panel:
@@ -151,7 +154,7 @@ def _title(bars: int) -> str:
     return "runs, the most first" if bars > 7 else "runs" if bars > 1 else "run"
 
 
-def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int]) -> list[str]:
+def _caption(shown: Sequence[tuple[str, list[Row]]], many: Collection[str], undrawn: Mapping[str, int]) -> list[str]:
     drawn = [row for _, points in shown for row in points]
     of_one_scope = f" of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
     sources = sorted({_tool(row) for row in drawn})
@@ -159,9 +162,9 @@ def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int])
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:
         lines.append(f"{words.counted(windows, 'measurement')} per run.")
-    if any(row["energy_j"] is None for row in drawn):
-        lines.append(
-            "Pale: from the largest measurement to the sum of all, because it is unknown when they took place."
-        )
+    bounded = {scope in many for scope, rows in shown if any(row["energy_j"] is None for row in rows)}
+    for in_points, which in ((True, "At most: the sum of all measurements"), (False, _PALE_SAYS)):
+        if in_points in bounded:
+            lines.append(f"{which}, because it is unknown when they took place.")
     hidden = [f"{words.counted([count], 'figure')} {which}" for which, count in undrawn.items() if count]
     return [*lines, f"Not drawn: {', '.join(hidden)}."] if hidden else lines

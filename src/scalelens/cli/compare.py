@@ -107,7 +107,7 @@ def _answers_about(
         session.share(*questions.values())
         return {name: session.ask(question) for name, question in questions.items()}
 
-    return in_session(warehouse, ask_all, folders, about)
+    return in_session(warehouse, ask_all, folders, about, by_hand=False)
 
 
 def _sides_of(a: str | None, b: str | None) -> dict[str, str]:

@@ -31,13 +31,15 @@ _UNITS = {name: ratio(name, "GiB") for name in ("KiB", "MiB", "GiB")}
 # An optimizer of DuckDB 2 that takes a fifth of the time of our larger queries, and none is faster by it.
 _SLOW_TO_PLAN = ("projection_pullup",)
 # Optimizers of DuckDB that pay where there are many rows.  Little rows are read in the time that these take to plan.
-# The order of joins is not among them: it decides in which order numbers are added up.
+# Nor does an answer depend on them (tests/test_invariance.py): what is added up is added up in order.
 _FOR_MANY_ROWS = (
     "aggregate_reuse", "column_lifetime", "common_subplan", "compressed_materialization", "cte_filter_pusher",
     "duplicate_groups", "join_filter_pushdown", "late_materialization", "outer_join_simplification",
     "partial_aggregate_pushdown", "partitioned_execution", "projection_placement", "self_join_aggregate",
     "statistics_propagation", "top_n_window_elimination", "window_self_join",
 )  # fmt: skip
+# Our own queries name their tables in an order in which little rows are joined at once.  SQL written by hand may not.
+_FOR_SQL_BY_HAND = ("join_order",)
 
 # Open connections, each with the folder that DuckDB makes for its temporary files if it needs one.
 _open: "weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, str]" = weakref.WeakKeyDictionary()
@@ -60,11 +62,12 @@ def connect(
     queries: Mapping[str, Query],
     about: str | None = None,
     closed: bool = False,
+    by_hand: bool = True,
 ) -> duckdb.DuckDBPyConnection:
     """Opens a warehouse.  Tables: see `tables.py`; macros: the `queries`.
 
     With SQL that it is `about`, only what that needs is made.  A `closed` connection opens no file but the segments: a
-    question that somebody else wrote cannot read another file.
+    question that somebody else wrote cannot read another file.  Without `by_hand`, only our own queries are asked.
 
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
@@ -72,7 +75,7 @@ def connect(
     reading = warehouse.files.reading()
     try:
         records = opened(warehouse, warehouse.texts())
-        connection = connect_to(warehouse, records, about, queries, closed)
+        connection = connect_to(warehouse, records, about, queries, closed, by_hand=by_hand)
     except BaseException:
         reading.release()
         raise
@@ -89,6 +92,7 @@ def connect_to(
     queries: Mapping[str, Query],
     closed: bool = False,
     of_members: bool = False,
+    by_hand: bool = True,
 ) -> duckdb.DuckDBPyConnection:
     """The same from what its records say.  `of_members` leaves out rows of files that belong to none of their runs."""
     needed = needed_tables(about, queries)
@@ -102,7 +106,7 @@ def connect_to(
         "SET asof_loop_join_threshold = 0; "  # DuckDB's guess of how few rows there are is often wrong: then it is slow
         "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
-    plan_quickly(connection, is_little)
+    plan_quickly(connection, is_little, by_hand)
     _open[connection] = bound_memory(connection)
     try:
         create_tables(connection, warehouse, records, needed, copies_small=True, of_members=of_members)
@@ -115,10 +119,11 @@ def connect_to(
     return connection
 
 
-def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool) -> None:
+def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool, by_hand: bool = False) -> None:
+    """Leaves out what planning does not need, of little rows, and of SQL that is ours or was written `by_hand`."""
+    spared = _SLOW_TO_PLAN + (_FOR_MANY_ROWS + (() if by_hand else _FOR_SQL_BY_HAND) if is_little else ())
     known = {name for (name,) in connection.execute("FROM duckdb_optimizers()").fetchall()}
-    off = known.intersection(_SLOW_TO_PLAN + _FOR_MANY_ROWS if is_little else _SLOW_TO_PLAN)
-    connection.execute(f"SET disabled_optimizers = '{','.join(sorted(off))}'")
+    connection.execute(f"SET disabled_optimizers = '{','.join(sorted(known.intersection(spared)))}'")
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMORY_GIB) -> str:

@@ -31,7 +31,8 @@ A JSON object at the end of a line is read like the names and numbers of any lin
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
-forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
+forward or backward among them, and each step has a line; and where a time with a unit goes up and down, each step has a line,
+and no stamps say else; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
@@ -58,7 +59,8 @@ the step: then the stamps count.  So they do where a time, multiplied by the bat
 it is the mean since the epoch began.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
-those of ten where ten lie between most lines; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
+those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
+as much less there is that of all steps since the line before, and one that is as long at the end of each epoch a mean of a step; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
 [0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
@@ -85,7 +87,8 @@ restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3`
 `0/2`, `1/2` and `2/2` are three of two: they count parts of an epoch, and give no time.  `Epoch 3 - VAL - Batch 100` is of a
 validation.  `dt` beside an epoch alone is its time.
 
-A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
+A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`; nor is a time that of any number whose name
+tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gained are samples per second.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
@@ -126,7 +129,9 @@ full, as when a validation is over, has no time.  A drawing whose end a narrow t
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
 Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
-are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+are bars that are drawn once for each epoch, when they are full.  The one bar of a log in which nothing else counts is the
+training's, if the log's name, or that of the script in its lines, is of a training (`train_walker.log`, `finetune.py`) and no
+line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside

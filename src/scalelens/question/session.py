@@ -53,7 +53,9 @@ def ask(
     """
     about = None if _LISTS.search(question.sql) else f"{question.statement}; {also}"
     try:
-        return in_session(root, lambda session: session.ask(question, executor), folders, about, question.unsafe)
+        return in_session(
+            root, lambda session: session.ask(question, executor), folders, about, question.unsafe, bool(question.sql)
+        )
     except MissingNameError:
         if about is None:
             raise
@@ -67,13 +69,14 @@ def in_session(
     folders: Iterable[Path] = (),
     about: str | None = None,
     unsafe: bool = False,
+    by_hand: bool = True,
 ) -> "_Result":
     """What `work` makes of an open warehouse, opened again where `compact` replaced its segments meanwhile."""
     warehouse = Warehouse(root)
     while True:
         records = warehouse.names() if warehouse.exists() else []
         try:
-            return work(Session(root, folders, about, unsafe))
+            return work(Session(root, folders, about, unsafe, by_hand=by_hand))
         except SegmentError:
             if warehouse.names() == records:
                 raise
@@ -84,17 +87,19 @@ class Session:
 
     `about` is SQL that names what will be asked: only that is made.  Without it all tables and queries are there.
     `known` is a session whose helpers serve this one, too, if it sees the same files of the same runs.
+    Without `by_hand` only our own queries are asked, and no SQL that somebody wrote.
     """
 
     def __init__(
         self, root: Path, folders: Iterable[Path] = (), about: str | None = None, unsafe: bool = False,
-        known: "Session | None" = None,
+        known: "Session | None" = None, by_hand: bool = True,
     ) -> None:  # fmt: skip
         self.root, self.folders, self.unsafe = root, tuple(folders), unsafe
         self.about = None if about is None else f"{about} {_ALWAYS}"
         self.warehouse = Warehouse(root)
         self.queries = load(self.folders, self.about)
         self._known = known
+        self._by_hand = by_hand or not all(is_builtin(query.path) for query in self.queries.values())
 
     def open(self) -> None:
         """Opens the warehouse now, and not with the first question.  Raises UserError where there is none."""
@@ -113,7 +118,7 @@ class Session:
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        return connect(self.root, self.queries, self.about, closed=not self.unsafe)
+        return connect(self.root, self.queries, self.about, closed=not self.unsafe, by_hand=self._by_hand)
 
     @cached_property
     def helpers(self) -> SharedHelpers:

@@ -43,7 +43,9 @@ def key_numbers(
     for place, name, module in with_number:
         if place not in found and (number := module.number(rows[name], names)) is not None:
             found[place] = number
-    return [_of_outcomes(overview), *found.values(), *_of_runs(overview, names), *_of_files(read or {})][:_MOST]
+    said = {one.label for one in found.values()}
+    further = [one for one in (*_of_runs(overview, names), *_of_files(read or {})) if one.label not in said]
+    return [_of_outcomes(overview), *found.values(), *further][:_MOST]
 
 
 def _of_outcomes(overview: "pl.DataFrame") -> KeyNumber:

@@ -88,7 +88,7 @@ def plot(
         return figure
 
     try:
-        plotted = in_session(root, drawn, query_folders, about)
+        plotted = in_session(root, drawn, query_folders, about, by_hand=False)
     except _NothingToDrawError as refusal:
         question = _question_of(chart, parameters or {})
         runs = str(question.parameters.get("runs", ""))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.medians import Values
+from scalelens.statistics.plain_median import median
 
 _FEWEST = 2  # runs of the last level: one slow run is an outlier, not a level
 _LASTING = 4  # runs of every other level: of runs that are slow one by one, four in a row are too rare to be seen
@@ -103,8 +104,8 @@ def _candidates(logs: Values) -> list[int]:
 
 def _clipped(logs: Values) -> Values:
     """The values of two levels, none farther than four robust sigma from their median."""
-    middle = np.median(logs)
-    sigma = 1.4826 * np.median(np.abs(logs - middle))
+    middle = median(logs)
+    sigma = 1.4826 * median(np.abs(logs - middle))
     if sigma == 0:
         return logs
     return np.asarray(np.clip(logs, middle - _FARTHEST * sigma, middle + _FARTHEST * sigma))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.labeled_jobs import Indexes, Mask, Values
+from scalelens.statistics.plain_median import median
 
 _FEWEST_FOR_INTERVAL = 6
 _NORMAL_95 = 1.96
@@ -33,7 +34,7 @@ def _shift(pairs: Values, of_jobs: Values, n_others: int, variance: float) -> _S
     """
     pairs = np.sort(pairs)
     n_slower = int((of_jobs > 0).sum())
-    middle = float(np.expm1(np.median(pairs)))
+    middle = float(np.expm1(median(pairs)))
     if len(of_jobs) < _FEWEST_FOR_INTERVAL:
         low, high = (float(np.expm1(end)) for end in (of_jobs.min(), of_jobs.max()))
         return _Shift(middle, low, high, "range", n_slower, len(of_jobs), n_others)
@@ -50,7 +51,7 @@ def shift_of(values: Values, block: Indexes, had: Mask) -> _Shift:
         slow, others = values[its & had], values[its & ~had]
         if len(others):
             pairs.append((slow[:, None] - others).ravel())
-            of_jobs.append(slow - np.median(others))
+            of_jobs.append(slow - median(others))
             n_others += len(others)
             variance += len(slow) * len(others) * (len(slow) + len(others) + 1) / 12
     return _shift(np.concatenate(pairs), np.concatenate(of_jobs), n_others, variance) if pairs else NO_SHIFT

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from scalelens.statistics.kernel_trace import COPY, WORK, Rank
 from scalelens.statistics.kernel_waits import SLACK_NS, waits_of_calls, waits_of_streams
+from scalelens.statistics.plain_median import median
 
 _Times = npt.NDArray[np.float64]
 _Integers = npt.NDArray[np.int64]
@@ -77,9 +78,9 @@ def _latencies_of(rank: Rank) -> _Latencies:
     idle = free < events.start[call]
     busy = events.end[call] + SLACK_NS < free
     gaps = np.maximum(events.start[works] - free, 0)[busy]
-    launch = np.median(delay[idle]) if idle.sum() >= _ENOUGH_IDLE else np.quantile(delay, 0.05) if len(delay) else 0
-    lasted = np.median(events.end[call] - events.start[call]) if len(call) else 0
-    return _Latencies(max(float(launch), 0), float(lasted), float(np.median(gaps)) if len(gaps) else 0)
+    launch = median(delay[idle]) if idle.sum() >= _ENOUGH_IDLE else np.quantile(delay, 0.05) if len(delay) else 0
+    lasted = median(events.end[call] - events.start[call]) if len(call) else 0
+    return _Latencies(max(float(launch), 0), float(lasted), float(median(gaps)) if len(gaps) else 0)
 
 
 def _previous(group: _Integers, indexes: _Integers) -> _Integers:

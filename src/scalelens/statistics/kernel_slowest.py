@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalelens.statistics.kernel_graph import Graph
+from scalelens.statistics.plain_median import median
 
 _Times = npt.NDArray[np.float64]
 _Integers = npt.NDArray[np.int64]
@@ -43,10 +44,10 @@ def without_slowest(name: str, group: _Integers, graph: Graph, communicates: _Ma
     `own_ns` is the time of each rank if none waited for another, shape (ranks,); `communicates` is of shape (events,).
     A group takes as long as the median of its ranks, so that one slow rank of many does not make its node slow.
     """
-    own_of = {int(number): float(np.median(own_ns[group == number])) for number in np.unique(group)}
+    own_of = {int(number): float(median(own_ns[group == number])) for number in np.unique(group)}
     slowest = max(own_of, key=own_of.__getitem__)
     others = [own for number, own in own_of.items() if number != slowest]
-    share = float(np.median(others)) / max(own_of[slowest], 1)
+    share = float(median(others)) / max(own_of[slowest], 1)
     works = graph.works.copy()
     works[: len(graph.owner)][(group[graph.owner] == slowest) & ~communicates] *= share
     host = graph.edges.host_ns

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scalelens.statistics.plain_median import median
+
 Values = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -65,7 +67,7 @@ def residuals(jobs: Jobs, reference: Mask | None = None) -> Values:
     for configuration in np.unique(jobs.configuration):
         its = jobs.configuration == configuration
         usual = its & reference if (its & reference).any() else its
-        centered[its] -= np.median(jobs.logs[usual])
+        centered[its] -= median(jobs.logs[usual])
     dated = np.flatnonzero(np.isfinite(jobs.moment))
     dated = dated[np.argsort(jobs.moment[dated], kind="stable")]
     is_usual = reference[dated]
@@ -77,7 +79,7 @@ def residuals(jobs: Jobs, reference: Mask | None = None) -> Values:
     first = np.clip(before - _NEIGHBORS, 0, len(usual_values) - around - 1)
     places = first[:, None] + np.arange(around)
     places += is_usual[:, None] & (places >= before[:, None])  # a job does not say what is usual for itself
-    centered[dated] -= np.median(usual_values[places], axis=1)
+    centered[dated] -= median(usual_values[places])
     return centered
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from scalelens.statistics.effective_size import ranks
 from scalelens.statistics.medians import Values
+from scalelens.statistics.plain_median import median
 
 FEWEST = 40  # records of a stretch that is searched: fewer do not tell a change from autocorrelation
 _SHORTEST = 5  # records of a level
@@ -68,8 +69,8 @@ def _slow_start(values: Values) -> int:
 
 def _sizes(values: Values) -> Values:
     """The values in robust sigma around their mean, each cut off at `_FARTHEST`; zeros where most are equal."""
-    middle = np.median(values)
-    sigma = 1.4826 * np.median(np.abs(values - middle))
+    middle = median(values)
+    sigma = 1.4826 * median(np.abs(values - middle))
     if sigma == 0:
         return np.zeros(len(values))
     size = np.clip((values - middle) / sigma, -_FARTHEST, _FARTHEST)
@@ -184,7 +185,7 @@ def _one_change(sums: Values, n: int) -> _Split:
 @functools.lru_cache(maxsize=32)
 def _blocks_of(n: int) -> tuple[Integers, npt.NDArray[np.bool_], Integers]:
     """Ends of the blocks of n records; which two of them may bound a level, and its length, else 1."""
-    edges = np.unique(np.linspace(0, n, min(_BLOCKS, n // _SHORTEST) + 1).astype(np.int64))
+    edges = np.linspace(0, n, min(_BLOCKS, n // _SHORTEST) + 1).astype(np.int64)  # at least _SHORTEST apart
     length = edges[None, :] - edges[:, None]
     fits = (length >= _SHORTEST) & (length <= n - _SHORTEST)
     return edges, fits, np.where(fits, length, 1)

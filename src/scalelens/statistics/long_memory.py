@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from scalelens.statistics.plain_median import median
+
 _Values = npt.NDArray[np.float64]
 
 _LONGEST = 1024  # values that are looked at: neighbors of a longer series are added up first
@@ -202,9 +204,9 @@ def _without_lines(power: _Values) -> _Values | None:
 
     A line says nothing of how far the rest wanders, and is so likely below one model alone that it would decide.
     """
-    if power.max() <= _OF_LINE * np.median(power):
+    if power.max() <= _OF_LINE * median(power):
         return None
-    around = np.median(sliding_window_view(np.pad(power, _NEIGHBORS, mode="reflect"), 2 * _NEIGHBORS + 1), axis=1)
+    around = median(sliding_window_view(np.pad(power, _NEIGHBORS, mode="reflect"), 2 * _NEIGHBORS + 1))
     is_line = power > _OF_LINE * around
     is_line[:_OF_WANDERING] = False
     return np.where(is_line, around, power) if is_line.any() else None

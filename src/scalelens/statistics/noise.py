@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.medians import Values
+from scalelens.statistics.plain_median import median
 from scalelens.statistics.significance import student_t
 
 RUNS_A_SIDE = (1, 3, 5, 10)
@@ -101,13 +102,13 @@ def runs_to_see(difference: float, least: Sequence[float]) -> int | None:
 
 def _slow_mode(logs: Values) -> tuple[float | None, float | None, float | None]:
     """Share and size of a slow mode, and whether its runs follow each other; None without one."""
-    middle = np.median(logs)
-    sigma = 1.4826 * float(np.median(np.abs(logs - middle)))
+    middle = median(logs)
+    sigma = 1.4826 * float(median(np.abs(logs - middle)))
     slow = logs > middle + max(log1p(_SLOWER), _FARTHEST * sigma)
     count = int(np.count_nonzero(slow))
     if count < _FEWEST_SLOW:
         return None, None, None
-    apart = expm1(float(np.median(logs[slow]) - np.median(logs[~slow])))
+    apart = expm1(float(median(logs[slow]) - median(logs[~slow])))
     return count / len(logs), apart, _chance_of_so_few_stretches(slow.tolist())
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scalelens.statistics.plain_median import median
 from scalelens.statistics.significance import holm
 
 _Values = npt.NDArray[np.float64]
@@ -92,7 +93,7 @@ def true_spread(levels: _Values, noise: float, steps: int) -> Spread:
     freedom = len(core) - 1
     if freedom < 3 or steps < 2:
         return Spread(np.nan, np.nan, np.nan, np.nan)
-    variance, middle = float(np.var(core, ddof=1)), float(np.median(core))
+    variance, middle = float(np.var(core, ddof=1)), float(median(core))
     bounds = [variance * freedom / float(chdtri(freedom, tail)) for tail in (0.025, 0.975)]
     share, low, high = (max(bound - noise**2, 0) ** 0.5 / middle for bound in (variance, *bounds))
     of_noise = _MAD_EFFICIENCY * len(levels) * (steps - 1)
@@ -137,7 +138,7 @@ def _tail_p(slowest_first: _Values, noise: float, places: int) -> _Values:
         alike = _normal(rest, spreads)
         tails = [np.where(is_of_noise, alike, shape(rest, spreads)) + tail + np.log(share) for shape, share in _TAILS]
         with_tail = np.logaddexp(with_tail, before + np.logaddexp.reduce(np.concatenate(tails)))
-        out = rest[0] - np.median(below)
+        out = rest[0] - median(below)
         before += np.log((1 - _FAR) * np.exp(-out / _EXCESS) / _EXCESS + _FAR / (1 + out) ** 2)
         odds[place] = before + np.logaddexp.reduce(_normal(below, spreads) + body) - with_tail
     return np.asarray(1 / (1 + np.exp(np.clip(odds, -500, 500))))
@@ -192,7 +193,7 @@ def _log_gamma(shape: float) -> Callable[[_Values, _Values], _Values]:
 def _student(values: _Values, spreads: _Values) -> _Values:
     """Of Student's t with five degrees of freedom; the integral is a sum over 13 places of the middle."""
     steps = spreads / np.sqrt(len(values)) / 2
-    middles = np.median(values) + np.arange(-6, 7)[:, None] * steps
+    middles = median(values) + np.arange(-6, 7)[:, None] * steps
     scaled = (values - middles[:, :, None]) / spreads[:, None]
     found = (np.log(8 / (3 * np.pi * np.sqrt(3)) / spreads[:, None]) - 3 * np.log1p(scaled**2 / 3)).sum(axis=2)
     return np.asarray(np.logaddexp.reduce(found) + np.log(steps))
@@ -204,8 +205,8 @@ _TAILS = ((_exponential, 0.09), (_log_gamma(0.5), 0.22), (_log_gamma(1.0), 0.26)
 
 def _in_core(levels: _Values, typical: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Which lie within three robust standard deviations of the median of the typical ones."""
-    middle = np.median(levels[typical]) if typical.any() else np.nan
-    spread = 1.4826 * np.median(abs(levels[typical] - middle)) if typical.any() else np.nan
+    middle = median(levels[typical]) if typical.any() else np.nan
+    spread = 1.4826 * median(abs(levels[typical] - middle)) if typical.any() else np.nan
     return np.asarray(abs(levels - middle) <= 3 * max(float(spread), EXPECTED))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalelens.statistics.pipeline_schedule import OF_REPLICAS, TRANSFERS, Operation, Schedule, schedule_of
+from scalelens.statistics.plain_median import median
 
 _Times = npt.NDArray[np.float64]
 _Names = npt.NDArray[np.str_]
@@ -122,7 +123,7 @@ def _usual_works(schedule: Schedule, works: _Times) -> _Times:
     names = np.array([one.name for one in schedule.operations])
     for name in np.unique(names):
         of_name = names == name
-        usual[of_name] = np.median(works[of_name]) if name in _MEDIAN_OF else works[of_name].mean()
+        usual[of_name] = median(works[of_name].ravel()) if name in _MEDIAN_OF else works[of_name].mean()
     return usual
 
 

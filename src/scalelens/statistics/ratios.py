@@ -5,6 +5,7 @@ from math import comb, exp, hypot, log
 import numpy as np
 
 from scalelens.statistics.medians import FEWEST_RUNS, Interval, Values, rank_of_lower_end
+from scalelens.statistics.plain_median import median
 
 
 def interpolated_interval(ordered: Values) -> tuple[float, float]:
@@ -53,4 +54,4 @@ def _median_with_ends(values: Values) -> tuple[float, float, float]:
     """Lower end, median and upper end."""
     ordered = np.sort(values)
     low, high = interpolated_interval(ordered)
-    return low, float(np.median(ordered)), high
+    return low, float(median(ordered)), high

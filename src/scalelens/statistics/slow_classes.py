@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scalelens.statistics.elbows import SLOWER, fast_mode
 from scalelens.statistics.level_shifts import Integers, level_shifts
 from scalelens.statistics.medians import Values
+from scalelens.statistics.plain_median import median
 from scalelens.statistics.significance import binomial_tail
 
 _Flags = npt.NDArray[np.bool_]
@@ -70,7 +71,7 @@ def slow_classes(
 def _limit(times: Values, slower_than: float) -> tuple[float, float]:
     """The median of the fast mode (of all records, where they are too few to show it), and what is slow beyond it."""
     if len(times) < _FEWEST:
-        median_s = float(np.median(times))
+        median_s = float(median(times))
         return median_s, slower_than * median_s
     fast = fast_mode(times)
     return fast.median_s, slower_than * fast.median_s or max(fast.end_s, (1 + SLOWER) * fast.median_s)
@@ -82,7 +83,7 @@ def _in_shifts(times: Values, slow: _Flags, limit: float) -> _Flags:
     bounds = [0, *level_shifts(times), n]
     inside = np.zeros(n, bool)
     for start, end in pairwise(bounds):
-        inside[start:end] = end - start >= _SHORTEST_SHIFT and np.median(times[start:end]) > limit
+        inside[start:end] = end - start >= _SHORTEST_SHIFT and median(times[start:end]) > limit
     share = np.mean(slow)
     longest = max(_SHORTEST_SHIFT, ceil(log(_BY_CHANCE / n) / log(share))) if 0 < share < 1 else n
     edges = np.flatnonzero(np.diff(np.concatenate([[False], slow, [False]])))

@@ -8,6 +8,7 @@ import numpy as np
 from scalelens.statistics.effective_size import rank_autocorrelation, ranks
 from scalelens.statistics.level_shifts import FEWEST, evidence_of_change, level_shifts, long_run_variance
 from scalelens.statistics.medians import Values
+from scalelens.statistics.plain_median import median
 from scalelens.statistics.two_levels import changes_of_level
 
 _ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
@@ -52,12 +53,12 @@ def steadiness(values: Values) -> _Steadiness:
             reason = f"neighboring records are too similar: {n} are worth {n_eff:.1f} independent ones"
             return _Steadiness("too_short", None, [], None, None, reason)
     states = _states(changes, n)
-    levels = [float(np.median(values[start:end])) for start, end in zip(states, [*states[1:], n], strict=True)]
+    levels = [float(median(values[start:end])) for start, end in zip(states, [*states[1:], n], strict=True)]
     last = len(levels) - 1
     while last > 0 and _against(levels[last - 1], levels[-1]) == 0:
         last -= 1
     if last == 0:
-        return _Steadiness("steady", 0, changes, float(np.median(values)), None, None)
+        return _Steadiness("steady", 0, changes, float(median(values)), None, None)
     against = {_against(level, levels[-1]) for level in levels[:last]}
     if against not in ({1}, {-1}):
         reason = "some levels before the last one are slower, others are not"
@@ -66,7 +67,7 @@ def steadiness(values: Values) -> _Steadiness:
     if n - first < _SETTLED * n:
         reason = f"the last level has {n - first} of {n} records: it may not be the final one"
         return _Steadiness(verdict, None, changes, None, None, reason)
-    before, level = float(np.median(values[:first])), float(np.median(values[first:]))
+    before, level = float(median(values[:first])), float(median(values[first:]))
     return _Steadiness(verdict, first, changes, level, before, _with_doubt(None, values, changes, first))
 
 
@@ -92,7 +93,7 @@ def _with_doubt(reason: str | None, values: Values, changes: list[int], first: i
 
 def _likeness_within(values: Values, changes: list[int]) -> float:
     """Lag-1 autocorrelation of the ranks within the levels, -1 to 1."""
-    rest = np.concatenate([level - np.median(level) for level in np.split(values, changes)])
+    rest = np.concatenate([level - median(level) for level in np.split(values, changes)])
     return float(rank_autocorrelation(ranks(rest)))
 
 

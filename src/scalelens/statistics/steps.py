@@ -10,6 +10,7 @@ from scalelens.statistics.blocks import Lengths, padded
 from scalelens.statistics.effective_size import at, ordered_with_ranks
 from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.medians import Interval, intervals_of_ordered
+from scalelens.statistics.plain_median import median
 
 _Values = npt.NDArray[np.float64]
 _Numbers = npt.NDArray[np.int64] | _Values  # of steps: with one missing, they are floating-point with NaN
@@ -103,7 +104,7 @@ def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
     lengths = np.array([len(run.times_s) for run in runs])
     timed_s = at(np.cumsum(times, axis=1), lengths - 1).tolist()  # one after the other: SQL's sum has the same digits
     percentiles = quantiles_of_ordered(ordered, _SHARES, lengths)
-    tflops = [None if run.tflops is None else float(np.median(run.tflops)) for run in runs]
+    tflops = [None if run.tflops is None else float(median(run.tflops)) for run in runs]
     return [
         StepStatistics(length, *run[2:], *of_run)
         for run, length, *of_run in zip(runs, lengths.tolist(), timed_s, intervals, percentiles, tflops, strict=True)

@@ -23,6 +23,8 @@ _LEAST_EQUAL = {"epoch": 10, "step": RISING}  # rows that state the same time, w
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
 _LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
+SIZES = ("devices", "nodes")
+MOST_RUNS = 1000  # that a table states by their sizes
 # Roles that only a table of a training has.
 _OF_TRAINING = {
     "step", "batch", "batches", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "samples_per_s",
@@ -229,10 +231,13 @@ def _is_of_training(columns: Mapping[str, ColumnValues], by_column: Mapping[str,
     return any(by_column.get(name, read_name(name))[0] in _OF_TRAINING for name, values in columns.items())
 
 
-def may_be_of_training(names: Iterable[str]) -> bool:
-    """Whether a table may have steps or runs, by the names of its columns: without these no values make it one."""
-    roles = {read_name(name).role for name in names}
-    return not roles.isdisjoint(_OF_TRAINING | {"devices", "nodes"})
+def may_be_of_training(columns: Mapping[str, ColumnValues]) -> bool:
+    """Whether a table may have steps or runs, by the names of its columns: without these no values make it one.
+
+    Where sizes alone speak for runs, rows beyond `MOST_RUNS` speak against them: one more shows it.
+    """
+    roles = [(read_name(name).role, values) for name, values in columns.items()]
+    return any(role in _OF_TRAINING or (role in SIZES and values.numbers <= MOST_RUNS) for role, values in roles)
 
 
 def _what_a_row_is(

@@ -17,14 +17,13 @@ from scalelens.tabular.cells import TableRecord, is_blank
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
-from scalelens.tabular.roles import ColumnReading, mean_of, options
+from scalelens.tabular.roles import MOST_RUNS, SIZES, ColumnReading, mean_of, options
 from scalelens.tabular.table import StepTable
 
 RUN_SETTINGS = (
     "run", "devices", "nodes", "devices_per_node", "model", "precision", "dataset", "system", "device_model",
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
-_SIZES = ("devices", "nodes")
 # What a row says of its run, and the column of `steps` for it.
 _MEASURED = {
     "batch_time": "step_s", "samples_per_s": "samples_per_s", "tflops_per_device": "tflops_per_device",
@@ -56,7 +55,6 @@ _OUTCOMES = {
     **dict.fromkeys(("timeout", "timed out", "timed_out"), "time_limit"),
     **dict.fromkeys(("cancelled", "canceled"), "cancelled"),
 }
-_MOST_RUNS = 1000
 _MOST_REPEATS = 10  # of one run
 
 
@@ -103,8 +101,8 @@ def _has_speeds(readings: Sequence[ColumnReading]) -> bool:
 def _has_sizes(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
     """Whether sizes differ from row to row."""
     roles = {reading.role: reading.column for reading in readings if reading.role}
-    sizes = [survey.columns[roles[role]] for role in _SIZES if role in roles]
-    return any(not values.constant and values.numbers <= _MOST_RUNS for values in sizes)
+    sizes = [survey.columns[roles[role]] for role in SIZES if role in roles]
+    return any(not values.constant and values.numbers <= MOST_RUNS for values in sizes)
 
 
 def _may_state_configurations(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
@@ -178,7 +176,7 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
     table, is_first = StepTable(readings), True
     scope = _scope_of_rate(table, records, rows)
     name = None if "run" in table.columns else _name_of_rows(records, readings)
-    sizes = [str(table.cell(record, role)) for record in records for role in _SIZES[:1] if role in table.columns]
+    sizes = [str(table.cell(record, role)) for record in records for role in SIZES[:1] if role in table.columns]
     labels = [reading.column for reading in readings if _labels_rows(survey.columns[reading.column], reading)]
     ending = _outcome_in(records, readings)
     labels = [label for label in labels if label != ending and (label != name or len({*sizes}) < len(records))]
@@ -232,7 +230,7 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
     rate = table.columns.get("samples_per_s")
     if rate is None or rate.unit:
         return rate and rate.unit
-    size = next((role for role in _SIZES if role in table.columns), "devices")
+    size = next((role for role in SIZES if role in table.columns), "devices")
     points = [(table.value(record, size), table.value(record, "samples_per_s")) for record in records]
     known = sorted((n, per_s) for n, per_s in points if n and per_s and n > 0 and per_s > 0)
     (fewest, slow), (most, fast) = (known[0], known[-1]) if known else ((1.0, 1.0), (1.0, 1.0))

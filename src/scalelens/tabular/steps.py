@@ -28,7 +28,15 @@ from scalelens.tabular.cells import (
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
-from scalelens.tabular.roles import ColumnReading, as_map, assign, column_and_unit, may_be_of_training, supposed
+from scalelens.tabular.roles import (
+    MOST_RUNS,
+    ColumnReading,
+    as_map,
+    assign,
+    column_and_unit,
+    may_be_of_training,
+    supposed,
+)
 from scalelens.tabular.runs import RUN_SETTINGS, as_means, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
@@ -45,7 +53,7 @@ _ONLY_TRAININGS_HAVE = {
     "epoch", "batch", "batches", "batch_time", "running_time", "data_time", "loss", "learning_rate", "grad_norm",
     "samples_per_s", "tokens_per_s",
 }  # fmt: skip
-_LOOKED_AT = 1000  # records of a table whose names of columns show that it has neither steps nor runs
+_LOOKED_AT = MOST_RUNS + 1  # records of a table whose names of columns show that it has neither steps nor runs
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 

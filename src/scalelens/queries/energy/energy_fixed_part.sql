@@ -73,11 +73,12 @@ offsets AS (
 judged AS (
     SELECT *, miss_j > 5 * median(miss_j) OVER (PARTITION BY settings, devices) AS is_odd FROM offsets),
 fits AS (
-    SELECT settings, devices, regr_slope(device_j, worked_s) FILTER (WHERE NOT is_odd) AS work_w,
-        regr_intercept(device_j, worked_s) FILTER (WHERE NOT is_odd) AS fixed_j,
-        count(*) FILTER (WHERE NOT is_odd) AS n, regr_sxx(device_j, worked_s) FILTER (WHERE NOT is_odd) AS sxx,
-        regr_avgx(device_j, worked_s) FILTER (WHERE NOT is_odd) AS mean_s,
-        regr_syy(device_j, worked_s) FILTER (WHERE NOT is_odd) AS syy,
+    SELECT settings, devices, count(*) FILTER (WHERE NOT is_odd) AS n,
+        regr_slope(device_j, worked_s ORDER BY run_id) FILTER (WHERE NOT is_odd) AS work_w,
+        regr_intercept(device_j, worked_s ORDER BY run_id) FILTER (WHERE NOT is_odd) AS fixed_j,
+        regr_sxx(device_j, worked_s ORDER BY run_id) FILTER (WHERE NOT is_odd) AS sxx,
+        regr_avgx(device_j, worked_s ORDER BY run_id) FILTER (WHERE NOT is_odd) AS mean_s,
+        regr_syy(device_j, worked_s ORDER BY run_id) FILTER (WHERE NOT is_odd) AS syy,
         student_t(n - 2) * sqrt(greatest(syy - work_w * work_w * sxx, 0) / (n - 2)) AS width,
         width / sqrt(sxx) AS work_half, width * sqrt(1 / n + mean_s * mean_s / sxx) AS fixed_half,
         list(run_id ORDER BY run_id) FILTER (WHERE is_odd) AS odd_runs

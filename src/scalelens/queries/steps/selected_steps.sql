@@ -22,7 +22,7 @@
 --
 -- Partition: run_id, unordered
 --
--- Sources: steps, runs_in_order, gathered_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
+-- Sources: steps, runs_in_order, gathered_steps, logged_warmup, runs, params, phases, epochs_logged, [steady_state]
 --
 -- Parameters: runs, epochs, warmup, exclude
 --

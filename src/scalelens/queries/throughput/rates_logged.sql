@@ -9,7 +9,7 @@
 --
 -- Helper: used by throughput, runs_overview and scaling_points
 --
--- Sources: steps, metrics, members, selected_runs, steady_state
+-- Sources: steps, metrics, members, selected_runs, [steady_state]
 --
 -- Parameters: runs, epochs, warmup, exclude
 --

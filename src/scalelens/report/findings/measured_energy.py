@@ -38,7 +38,7 @@ def _amount(row: Mapping[str, Any]) -> str:
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     counted = f" in {plural(row['windows'], 'measurement')}" if row["windows"] else ""
-    scope = f" of the {row['scope'].replace('_', ' ')}" if row["scope"] else ""
+    scope = f" of the {row['scope'].replace('_', ' ')}" if row["scope"] not in (None, "total") else ""
     return f"{names[row['run_id']]}: {_amount(row)}{scope}{counted}."
 
 

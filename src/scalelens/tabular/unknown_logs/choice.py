@@ -7,7 +7,7 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.kept_bars import LEAST as LEAST_BARS
-from scalelens.tabular.unknown_logs.records import MEAN_TIME, TIME_IN_SHORT, TIMES, column_of
+from scalelens.tabular.unknown_logs.records import FRAMES_PER_S, MEAN_TIME, TIME_IN_SHORT, TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
 _MEASURED = (
@@ -41,6 +41,7 @@ def _roles_of(shape: Shape) -> set[str]:
     roles |= {"loss"} if bare & _TRAINED and bare & _VALIDATED else set()  # `Train 9.68 | Val 9.67`
     means = any(MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES for name in usual)
     roles |= {"running_time"} if shape.bar == "tqdm" or means else set()
+    roles |= {"samples_per_s"} if shape.in_play and {name.lower() for name in usual} & set(FRAMES_PER_S) else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
 

@@ -234,13 +234,14 @@ class _Uncounted:
                 fields = [_with_unit(field) for field in parsed(line.text).fields]
                 timed = [f for f in fields if (f.unit in TIMES or _is_of_epoch(f)) and f.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
-                beside_mean = len(timed) == 2 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)
-                timed = of_one if beside_mean else timed
+                beside = len(timed) > 1 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)
+                alone = len(timed) == len(fields)  # `Epoch time: 54.2s | Total time: 0.9m | ETA: 6.4m`
+                timed = of_one if beside else timed
                 loss = any(_LOSS.search(field.name) for field in fields)
                 if (
                     len(timed) != 1
-                    or (len(fields) > 2 and not loss)
-                    or (_NOT_OF_ONE.search(_MEAN_LOSS.sub("loss", line.text)) and not beside_mean)
+                    or (len(fields) > 2 and not loss and not (beside and alone))
+                    or (_NOT_OF_ONE.search(_MEAN_LOSS.sub("loss", line.text)) and not beside)
                 ):
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name

@@ -158,7 +158,7 @@ _COMMA_ALONE = re.compile(r"(\.\d{1,12}),(?=-?\d{1,12}\.\d|\d{1,4} ?[mh] ?\d)")
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?:(?<=\w{6})|(?<=[Dd]one)|(?<=ended))\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _NO_NAME_BUT_NUMBERS = re.compile(r"[-+\d./e]*\d[-+\d./e]*")  # of `5.00e-05/2.50e-05 | 73.3s`
@@ -183,6 +183,12 @@ _PER_OTHER = re.compile(
 )
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|perplexity|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
+# What the name of a number has in it, if a time in brackets after it may be its mean: `Time 0.31 (0.35 s)`.
+_MAY_BE_TIME = re.compile(
+    r"\A\W*\Z|tim|sec|dur|took|taken|cost|elapsed|eta|spent|wait|data|load|batch|step|iter|forward|backward|fwd|bwd|optim|sync|comm"
+    r"|speed|rate|latency|(?<![a-z])(?:t|dt|bt|s|ms|it|mean|avg|average|cpu|gpu)(?![a-z])",
+    re.IGNORECASE,
+)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
@@ -417,6 +423,8 @@ def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
     """Whether a number in brackets is not a mean of the one before it: `loss 2.3 (0.12 sec)`, `(405 images/sec)`."""
     if unit in (None, "%") or before is None or before.unit is not None:
         return False
+    if unit in _TIME_UNITS and "/" not in (unit or "") and not _MAY_BE_TIME.search(before.name):
+        return True
     return bool(_NO_TIME.search(before.name)) or read_name(before.name).role in _NO_TIMES
 
 

@@ -17,11 +17,13 @@ from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.times_beside import times_beside
+from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
@@ -61,6 +63,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
             told = untold and (epochs_by_bar(source, rows, shapes) or means_of_trainings(source, rows))
+            if untold and not told and (lone := lone_bar(source, shapes)):
+                return _read_shape(source, rows, LineTable(lone))
             return None if told else "" if rows.times_are_lacking else shape
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
@@ -401,6 +405,8 @@ def _shown_by_times(
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if told := told_by_rate(times):
         return dict([told])
+    if by_gaps := told_by_gaps(times):
+        return dict([by_gaps])
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}

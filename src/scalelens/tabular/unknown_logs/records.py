@@ -60,6 +60,7 @@ MEAN_TIME = re.compile(
 TIME_IN_SHORT = (
     "t", "T", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed", "Completed",
 )  # fmt: skip
+FRAMES_PER_S = ("sps", "fps")  # beside what an agent gained: a frame, or a step of its environment, is a sample
 _TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
 _BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev", re.IGNORECASE)
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
@@ -361,6 +362,8 @@ class LineTable:
             return RUNNING, self._inverted(field, value)
         if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
+        if self.shape.in_play and not unit and field.name.lower() in FRAMES_PER_S:
+            return "samples/s", value
         name = field.name if not unit or any(map(str.isalnum, field.name)) else ""
         name = name or ("time" if unit in TIMES else "")
         if unit in TIMES and (name in TIME_IN_SHORT or (name.lower() == "dt" and self.shape.of_epochs_alone)):

@@ -68,13 +68,18 @@ _EPOCH_OF_ONE = re.compile(
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
-_GAINED = re.compile(r"(?<![a-z])(?:reward|return)s?(?![a-z])", re.IGNORECASE)
+_GAINED = re.compile(
+    r"(?<![a-z])(?:(?:reward|return)s?|ep(?:isode)?_(?:rew|ret|return|reward)(?:_mean)?|mean_(?:rew|ret))(?![a-z])",
+    re.IGNORECASE,
+)
 # What counts in a line that says what an agent gained; after the number of an episode, its steps are its length.
 _PLAYED = re.compile(r"(?:(?:num|total|env(?:ironment)?)[ _])?(?:time[ _]?)?steps?", re.IGNORECASE)
 _OF_EPISODE = re.compile(
     r"(?:episode|ep)[ _#:]*(?:number|num|no\.?)?|(?:episode|ep)?[ _]?(?:time[ _]?)?steps?(?: taken)?", re.IGNORECASE
 )
-_PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
+_PLAYS = re.compile(
+    r"reward|return|episode|(?<![a-z])ep_(?:rew|ret|len)|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE
+)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(
     r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z|\A(?:(?:train|training|avg|average|mean) )?cost\Z",
@@ -384,6 +389,11 @@ class Shape:
         if before or len(self._bars) < _MOST_SERIES:
             self._bars[whose] = drawing, drawing.step if anew or not before else max(before[1], drawing.step)
         return anew
+
+    @property
+    def counted_last(self) -> int:
+        """The largest count of the bar that was drawn last."""
+        return next(reversed(self._bars.values()))[1] if self._bars else 0
 
     @property
     def is_drawn_again(self) -> bool:
