@@ -60,6 +60,12 @@ TRUE = {
     "two variants of a network": (
         NETS.format("AlderNet-B + cutout", "2.55") + "\nOn the large images:\n\n" + NETS.format("AlderNet-A", "25.5")
     ).replace("| WideNet-28 | 4.17 | 36.5 |\n", "", 1),
+    "the value of another row": (
+        "### Decision\n\n- **100% recall** - catches all\n- **23.2% FP rate** - good enough for training\n\n### Summary\n\n"
+        "| Approach | Recall | FP Rate | Precision | Speed |\n|---|---|---|---|---|\n"
+        "| **Words (approved)** | 100% | 23.2% | 64.4% | 0.0s |\n| Meaning-2cat | 97.9% | 22.3% | 65.9% | 16.6s |\n"
+        "| Meaning-6cat | ~15% | 2.1% | N/A | N/A |\n"
+    ),
     "two columns of a page without its lines": (
         "PlainTree, delayed expansion\n14.57\n21.91\n16.29\n28.89\n26.69\n9.95\n8.45\n11.95\n15.84\n18.10\n11.31\n15.66\n15.04\n14.76\n13.29\n\n"
         "Weaver\n12.31\n20.94\n15.07\n27.55\n24.83\n9.12\n7.77\n11.29\n15.01\n17.62\n10.05\n15.18\n14.71\n13.92\n12.64\n\nRoots\n13.02\n21.17\n15.88\n27.14\n25.96\n10.04\n8.06\n12.12\n16.33\n18.45\n10.87\n15.93\n15.22\n14.05\n12.98\n\n"
@@ -78,8 +84,10 @@ FRAMES = [  # the true number, and a wrong one that no slip mends
     ("The loader took 0.55ms → {}ms (37x 느림).", "20.4", "31.9"),
     ("- 8B: 7.64 vs {} → **-9.7%** (a little worse)", "6.97", "5.21"),
     ("The first version (147 TFLOP/s) vs the vendor's (215 TFLOP/s) = **{}× apart**.", "1.46", "2.93"),
+    ("校准误差由 0.1404 降至 {}（−70.5%），质量改善。", "0.0414", "0.0877"),
     ("- Single: flat 72.5% vs nested {}% (+25.3%p)", "97.8", "82.4"),
 ]
+SUMS = "| suite | all | seen | new |\n|---|---|---|---|\n| a | 8564 | 61 | 8503 |\n| b | 3127 | 596 | 2531 |\n| c | 5634 | 925 | 4709 |\n| d | {} | 793 | 1171 |\n"
 NO_FRAMES = [
     "The advantage rises: +0.105 → +0.108 → +0.150 as the chain gets longer.",
     "From run to run the ratio is 1.6× → 4.3× → 36×.",
@@ -97,3 +105,9 @@ def test_a_label_of_a_value_or_a_sign_leaves_no_other_reading(text: str, right: 
 @pytest.mark.parametrize("text", NO_FRAMES)
 def test_one_value_after_the_other_is_no_change(text: str) -> None:
     assert inconsistencies(document_of(text, "x.md", ".md")) == []
+
+
+def test_counts_that_add_up_to_the_last_digit_elsewhere() -> None:
+    assert inconsistencies(document_of(SUMS.format("1964"), "x.md", ".md")) == []
+    assert len(inconsistencies(document_of(SUMS.format("1946"), "x.md", ".md"))) == 1
+    assert inconsistencies(document_of(SUMS.format("1988"), "x.md", ".md")) == []  # some of a third kind

@@ -26,6 +26,7 @@ _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
 _FAR = 0.03
+_SWAPPED = "two digits are swapped"
 _DIGITS = 2
 
 
@@ -66,13 +67,14 @@ def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
             is_far = abs(printed - right) > _FAR * max(printed, right)
             if min(digits) < _DIGITS and not target.is_derived:
                 continue
-            slips = [_slip(target.numbers[apart[0]], right)] + [
-                _slip(counts[key].numbers[apart[0]], printed - values[other][apart[0]])
-                for key, other in ((a, b), (b, a))
+            numbers = [(target, right)] + [
+                (counts[key], printed - values[other][apart[0]]) for key, other in ((a, b), (b, a))
             ]
+            slips = [_slip(each.numbers[apart[0]], other) for each, other in numbers]
             slipped = any(
                 each and not (each == "one digit differs" and printed > right) for each in slips
             )  # or a third
+            is_far |= _SWAPPED in slips and min(digits) >= _LEAST  # to the last of three digits everywhere else
             if is_far and slipped and _differs_in_both(values, agreeing, a, b):
                 result = Fit((1.0, 1.0), agreeing, tuple(apart), chance, False)
                 exact = {place: (float(value), float(value)) for place, value in predicted.items()}

@@ -97,6 +97,8 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         return False
     if len({(_NAME.findall(each.number.text)[0], each.number.low < 0) for each in (a, b)}) > 1:
         return False
+    if is_mixed and (_is_in_column_of(a, b) or _is_in_column_of(b, a)):
+        return False  # the value of another row
     if words != POINT and a.whole and a.whole == b.whole:
         return False  # two parts of it
     if a.number.text in b.printed or b.number.text in a.printed:
@@ -120,6 +122,14 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         return larger / smaller > (_FAR_OF_FEW if few else _FAR) and not set(a.digits + b.digits) <= set("01")
     differ = [k for k, (x, y) in enumerate(zip(a.digits, b.digits, strict=True)) if x != y]
     return len(differ) == _LEAST_SWAPPED and differ[1] - differ[0] == 1
+
+
+def _is_in_column_of(a: Place, cell: Place) -> bool:
+    """Whether the number of a sentence stands in the column of a cell, too."""
+    if cell.table is None:
+        return False
+    column = (row[cell.number.cell or 0] for row in cell.table.cells)
+    return any(each and each.text == a.number.text for each in column)
 
 
 def _are_among_the_same(a: Place, b: Place) -> bool:

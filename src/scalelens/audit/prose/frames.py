@@ -40,7 +40,8 @@ _LABEL = r"(?: ?[(（][^<>()（）]{1,24}[)）])?"  # of a value: "86.60 % (FP32
 _FOREIGN = r" ?[^\x00-\x7f]{1,10}"  # a word of another script after a factor
 _VERSUS = r"(?:→|⟶|-+>|=+>|vs\.?|versus)"
 _PAIR = (
-    rf"(?:from (?:the )?<(?P<a>\d+)>{_NOUN}{{0,2}} to (?:the )?<(?P<b>\d+)>|"
+    rf"(?:(?:from (?:the )?|[从由] ?)<(?P<a>\d+)>"
+    rf"(?:{_NOUN}{{0,2}} to (?:the )?|[^<>，。；()（）]{{0,8}}[到至] ?)<(?P<b>\d+)>|"
     rf"<(?P<a2>\d+)>{_NOUN}{{0,1}}{_LABEL} ?{_VERSUS} ?(?:[\w'’-]+ ){{0,2}}<(?P<b2>\d+)>)"
 )
 _OPEN, _CLOSE = r" ?[(（\[]", r"[)）\]]"
