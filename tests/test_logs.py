@@ -159,8 +159,16 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE), (RUN, JOB), (RUN, NO_RATE)},
     "generic_json": {(ONE, NO_RATE), (RUN, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
-    # Means of an epoch stand in lines that count epochs alone.
-    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE), (EPOCH, NO_RATE)},
+    # Means of an epoch stand in lines that count epochs alone; a rate without a time, such as an agent's, is of nobody
+    # knows whom.
+    "generic_lines": {
+        (ONE, NO_RATE),
+        (WINDOW, NO_RATE),
+        (WINDOW, RANK),
+        (RUNNING, NO_RATE),
+        (EPOCH, NO_RATE),
+        ("", NO_RATE),
+    },
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
