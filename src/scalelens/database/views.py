@@ -27,10 +27,10 @@ def stored(
 ) -> str:
     """The statement that creates a stored table: a view of its segments, or with `copies_small` a table where small.
 
-    DuckDB plans and reads a view once for each mention, and many questions mention one several times.  `of_members`
-    leaves out rows that are of no member of a run.
+    DuckDB plans and reads a view once for each mention, and many questions mention one several times.  A table without
+    a segment is made of its columns alone.  `of_members` leaves out rows that are of no member of a run.
     """
-    if table not in _MORE_ROWS and table != "params" and not any(table in batch.tables for batch in batches):
+    if copies_small and table not in _MORE_ROWS and not any(table in batch.tables for batch in batches):
         columns = ", ".join(f"{column.name} {sql_type(column)}" for column in documented()[table])
         return f"CREATE TABLE {table} ({columns})"
     kind = "TABLE" if copies_small and is_small(table, warehouse, batches) else "VIEW"
