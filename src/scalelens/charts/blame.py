@@ -46,7 +46,7 @@ _NOTHING = {
         "see the settings: scalelens query configuration",
     ),
     "hour": (
-        "there are no hours to compare: no configuration has jobs of a day or an hour and jobs of others",
+        "there are no hours to compare: no configuration has jobs that began on one day, or in one hour, and others",
         "see when the runs began: scalelens query runs_overview",
     ),
 }  # by what is suspected

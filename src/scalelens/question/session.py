@@ -87,7 +87,7 @@ class Session:
 
     `about` is SQL that names what will be asked: only that is made.  Without it all tables and queries are there.
     `known` is a session whose helpers serve this one, too, if it sees the same files of the same runs.
-    Without `by_hand` only our own queries are asked, and no SQL that somebody wrote.
+    Without `by_hand` only our own queries are asked: of the SQL that somebody writes, conditions at most.
     """
 
     def __init__(

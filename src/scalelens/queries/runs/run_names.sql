@@ -3,9 +3,9 @@
 -- Answers: What are the runs called, and which id has each?
 --   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
---   devices, batch, sequence, parallelism, framework; the framework alone where a log states what the trackers beside it do
---   not; then the job, a folder, the file, its part; the id last.  Where
---   more than 40 letters do not tell runs apart and each has a job of its own, the job stands instead of them.
+--   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.  Where a
+--   log states what the trackers beside it do not, the framework stands alone.  Where more than 40 letters do not tell
+--   runs apart and each has a job of its own, the job stands instead of them.
 --   A name of more than 60 letters is shortened to what tells it from others of such a length, with … for the rest.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
 --   `two_sides` lists the runs that a text fits.
@@ -53,8 +53,8 @@ beginnings AS (
 telling AS (
     SELECT name, k FROM (SELECT name, k, count(DISTINCT beginning) AS n_beginnings FROM beginnings GROUP BY name, k)
     QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
--- What one states and another does not, such as a log and the TensorBoard of one training, is no difference between
--- them: there the framework that each states is shorter, if it tells as many apart.
+-- A log and the TensorBoard of one training state different facts, which do not make them two trainings: there the name
+-- of the framework is shorter, if it tells as many apart.
 of_writers AS (
     SELECT name FROM beginnings JOIN (SELECT name, min(k) AS first FROM telling GROUP BY name) USING (name)
     GROUP BY name

@@ -28,7 +28,7 @@ _OTHER_WORK = re.compile(
 )
 _MOST_EPOCHS, _MOST_FOLDS = 1_000, 10
 _LEAST_S, _LEAST_STEP_S = 30, 0.01
-_MOST_TEXTS = 20_000  # lines that are no drawings: a log of more is not one of a bar
+_MOST_TEXTS = 20_000  # lines beside the drawings of the bar: a log with more of them is not that of a bar alone
 
 
 def lone_bar(source: Source, shapes: Sequence[Shape]) -> Shape | None:
