@@ -244,6 +244,15 @@ def test_a_time_that_grows_less_and_less_is_no_time_since_the_start(shape: str, 
     assert len(reasons) == (not timed)
 
 
+@pytest.mark.parametrize("shape", ["clock", "mean", "60"])
+def test_nor_is_one_that_does_so_in_each_epoch(shape: str, tmp_path: Path) -> None:
+    of_epoch = [settling(shape, 40, random.Random(k)) for k in range(4)]
+    rows = (f"{k // 40},{k % 40 + 1},{of_epoch[k // 40][k % 40]},{9 / (k + 1):.3f}" for k in range(160))
+    path = table(tmp_path / "a.csv", "epoch,step,time_s,loss", *rows)
+    ((timed,),) = asked(path, tmp_path, "SELECT count(step_s) FROM steps")
+    assert timed == (156 if shape == "clock" else 0)
+
+
 @pytest.mark.parametrize("cuts", [(1, 2), (7, 30), (2, 3), (31, 32)])
 def test_the_growth_of_a_column_is_the_same_value_by_value_and_in_pieces(cuts: tuple[int, int]) -> None:
     values = np.cumsum(np.random.default_rng(3).normal(1, 0.1, 70))

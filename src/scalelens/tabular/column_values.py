@@ -38,7 +38,7 @@ class ColumnValues:
         self.numbers = self.texts = self.stamps = 0
         self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
         self.stays = False  # equal to it
-        self._growth = Growth()  # until it falls
+        self._growth = self._longest = Growth()  # since it fell, and between the two falls that are farthest apart
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.first: str | None = None
         self.last = 0.0  # its last number
@@ -79,7 +79,10 @@ class ColumnValues:
     @property
     def flattens(self) -> bool:
         """Whether it comes to rest as no time since the start does: a time of steps that rises, or a mean of them."""
-        return self._growth.slows_smoothly or (self._growth.halves and not self.adds_up)
+        longest = max(self._longest, self._growth, key=len)
+        if len(longest) < RISING:
+            return False
+        return longest.slows_smoothly or (longest.halves and not longest.adds_up)
 
     @property
     def adds_up(self) -> bool:
@@ -144,10 +147,16 @@ class ColumnValues:
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
-        if not self.falls:
+        if _WAVES * self.falls < self.numbers:
+            if amount < before:
+                self._grow_anew()
             self._growth.take(amount)
         self.last = amount
         return amount
+
+    def _grow_anew(self) -> None:
+        """Notes that it fell."""
+        self._longest, self._growth = max(self._growth, self._longest, key=len), Growth()
 
     def count_tick(self, amount: float) -> None:
         """Notes whether a number may be the difference of two `time.time()`, and not a float32."""
@@ -180,8 +189,12 @@ class ColumnValues:
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())
         self.stays |= bool((values == earlier).any())
-        if not self.falls:
-            self._growth.take_all(values)
+        (falls,) = np.nonzero(values < earlier)
+        if _WAVES * self.falls < self.numbers:
+            for k, piece in enumerate(np.split(values, falls)):
+                if k:
+                    self._grow_anew()
+                self._growth.take_all(piece)
         self.last = float(values[-1])
         return float(values[-1])
 

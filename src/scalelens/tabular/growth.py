@@ -10,6 +10,7 @@ import numpy as np
 _LEAST_MARKS = 4  # values 1, 2, 4 and 8
 _HALF = 0.5  # of its growth before: what a mean that comes to rest still grows by
 _SLOWER = 0.99  # of its growth before, where nothing scatters about it
+_ADDED = 0.2  # of its first value, which each value of a sum adds at least
 _SCATTER = 0.5  # of the change of its growth: a clock that slows down scatters by more
 
 
@@ -21,6 +22,9 @@ class Growth:
         self._marks: list[float] = []  # the first value, the second, the fourth, the eighth ...
         self._grown = math.inf  # by its last value
         self._jump = 0.0  # the most by which it grew more than by the value before
+
+    def __len__(self) -> int:
+        return self._count
 
     def take(self, value: float) -> None:
         """Takes the next value."""
@@ -49,6 +53,11 @@ class Growth:
         k -= 2 * (self._count - 2**k) < 2**k
         late = (self._last - self._marks[k]) / (self._count - 2**k)
         return late, (self._marks[k] - self._marks[k - 1]) / 2 ** (k - 1)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether each value adds so much to the first that it may be a sum."""
+        return self._last - self._marks[0] >= _ADDED * self._marks[0] * (self._count - 1)
 
     @property
     def halves(self) -> bool:

@@ -319,8 +319,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
         is_sum = is_sum or (row == "epoch" and values.numbers >= _LEAST_SUMMED and values.sums_up)
-        rises = values.rises and not values.flattens
-        if rises or values.rises_between(restarts) or values.rises_in_launches or is_sum:
+        rises = values.rises or values.rises_between(restarts) or values.rises_in_launches
+        if (rises or is_sum) and not values.flattens:
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading
