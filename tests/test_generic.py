@@ -1,6 +1,7 @@
 """Tables of per-step metrics that no format knows: roles by name and unit, refusals, --map, presets, and who comes first."""
 
 import json
+import math
 import random
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from scalelens.parsing.format_file import name_of
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues, Survey, stamp_scales
+from scalelens.tabular.growth import Growth
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 from scalelens.tabular.roles import assign, mapped
 
@@ -218,6 +220,50 @@ def test_a_column_called_time_is_what_its_values_say(shape: str, tmp_path: Path)
         assert {step_s for step_s, _ in found} == {None}
         assert "--map batch_time=time_s:s or --map elapsed=time_s:s" in reasons[0][0]
         assert asked(path, tmp_path, "SELECT max(step_s) FROM steps", "elapsed=time_s:s") == [(2.0,)]
+
+
+def settling(shape: str, rows: int, noise: random.Random) -> list[float]:
+    """Times that only grow, from row to row: of steps that come to rest, of a mean of them, or a clock's."""
+    spans = [0.9 * noise.gauss(1, 0.003) * (6 if k == 0 else 1) for k in range(rows)]  # a slow first step
+    if shape == "clock":
+        return [round(sum(spans[: k + 1]), 3) for k in range(rows)]
+    if shape == "mean":
+        return [round((0.4 * 30 + sum(spans[1 : k + 1])) / (30 + k), 6) for k in range(rows)]
+    rest = float(shape)
+    return [round(0.4 + 0.5 * (1 - math.exp(-k / rest)), 6) for k in range(rows)]
+
+
+@pytest.mark.parametrize("rows", [40, 170, 600])
+@pytest.mark.parametrize("shape", ["clock", "mean", "60", "300", "1000"])
+def test_a_time_that_grows_less_and_less_is_no_time_since_the_start(shape: str, rows: int, tmp_path: Path) -> None:
+    times = settling(shape, rows, random.Random(rows))
+    path = growing(tmp_path / "a.csv", "time_s", list(range(1, rows + 1)), times)
+    ((timed,),) = asked(path, tmp_path, "SELECT count(step_s) FROM steps")
+    assert timed == (rows - 1 if shape == "clock" else 0)
+    reasons = asked(path, tmp_path, "SELECT reason FROM problems WHERE reason LIKE '%unclear which time%'")
+    assert len(reasons) == (not timed)
+
+
+@pytest.mark.parametrize("shape", ["clock", "mean", "60"])
+def test_nor_is_one_that_does_so_in_each_epoch(shape: str, tmp_path: Path) -> None:
+    of_epoch = [settling(shape, 40, random.Random(k)) for k in range(4)]
+    rows = (f"{k // 40},{k % 40 + 1},{of_epoch[k // 40][k % 40]},{9 / (k + 1):.3f}" for k in range(160))
+    path = table(tmp_path / "a.csv", "epoch,step,time_s,loss", *rows)
+    ((timed,),) = asked(path, tmp_path, "SELECT count(step_s) FROM steps")
+    assert timed == (156 if shape == "clock" else 0)
+
+
+@pytest.mark.parametrize("cuts", [(1, 2), (7, 30), (2, 3), (31, 32)])
+def test_the_growth_of_a_column_is_the_same_value_by_value_and_in_pieces(cuts: tuple[int, int]) -> None:
+    values = np.cumsum(np.random.default_rng(3).normal(1, 0.1, 70))
+    one, pieces = Growth(), Growth()
+    for value in values:
+        one.take(float(value))
+    for piece in np.split(values, cuts):
+        pieces.take_all(piece)
+    assert vars(one).keys() == vars(pieces).keys()
+    for name, found in vars(one).items():
+        assert vars(pieces)[name] == pytest.approx(found)
 
 
 def test_a_time_of_a_step_that_only_grows_is_refused(tmp_path: Path) -> None:

@@ -619,6 +619,23 @@ def test_a_time_since_the_start_tells_epochs_and_a_time_of_each_does_not(tmp_pat
     assert [span for (span,) in found] == pytest.approx([12.5] * spans)
 
 
+@pytest.mark.parametrize(
+    ("line", "spans"),
+    [
+        ("[E{0:02d}] train_mae=0.{0}21 val: RMSE=1{0}.089 ({1}s)", [61.5, 33.2, 30.1, 32.0]),
+        ("[E{0:02d}] train_mae=0.{0}21 val: RMSE=1{0}.089 ({0}2.5s)", []),  # it only grows
+        ("[E{0:02d}] train_mae=0.{0}21 val: RMSE=1{0}.089 ({1})", []),
+        ("[E{0:02d}] took {1}s to copy", []),
+    ],
+)
+def test_a_few_epochs_in_short_have_the_time_in_brackets(tmp_path: Path, line: str, spans: list[float]) -> None:
+    lines = (line.format(k, each) for k, each in enumerate((61.5, 33.2, 30.1, 32.0), 1))
+    path = log(tmp_path, "[LOAD] X=(5120, 64)", *lines, "[EARLY-STOP]")
+    assert [span for (span,) in asked(path, tmp_path, "SELECT span_s FROM phases ORDER BY ALL DESC")] == sorted(
+        spans, reverse=True
+    )
+
+
 def test_bars_of_other_lengths_are_counted_on(tmp_path: Path) -> None:
     lines = []
     for total in (8, 6, 7):

@@ -22,7 +22,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number
 from scalelens.tabular.history.json_values import LoggedValues, json_lines
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b'"training_stats_',)
 
 _FIRST = re.compile(rb'\s*\[\s*\{"timestamp": \d{13}, "type": "training_stats_')

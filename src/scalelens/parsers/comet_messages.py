@@ -24,7 +24,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number
 from scalelens.tabular.history.json_values import LoggedValues, json_lines
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b'"message_id"',)
 
 _FIRST = re.compile(rb'\s*\{"payload": ?\{[^\n]{0,60000}"message_id"')

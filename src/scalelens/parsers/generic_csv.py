@@ -12,8 +12,8 @@ of numbers that have no role.  A table without a step, an epoch or a time per st
 
 A step's time is that of one step (`instant`); differences of a time since the start are means of the steps between
 (`interval_mean`), and the first record has none.  A column called no more than `time_s` is since the start if it only
-grows, and of the step if it goes up and down, from 20 rows on and where each step has a row; of the epoch, where the
-table has no step, and the epoch is the `step` of metrics then; so is one that goes back more often than the epochs, and
+grows and does not come to rest, and of the step if it goes up and down, from 20 rows on and where each step has a row;
+of the epoch, where the table has no step, and the epoch is the `step` of metrics then; so is one that goes back more often than the epochs, and
 what an epoch `took`.  A time without a unit is in seconds where all its numbers, unrounded, are differences of Python's
 `time.time()`: their digits show it, and neither milliseconds nor times measured by a device have such digits.  Where each epoch has one row with a time stamp and no
 time, an epoch's time is that since the row before, with what lies between, validation too (`derived`).  Where only each tenth step has a row it stays open: it may be the time of ten.  One that grows, and goes

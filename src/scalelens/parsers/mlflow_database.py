@@ -35,7 +35,7 @@ from scalelens.parsing.values import YEARS_2000_TO_2100, json_integer
 from scalelens.tabular.history.values import OWN, Values
 from scalelens.tabular.history.writing import write_history
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b"experiment_id",)
 
 _NEEDED = {

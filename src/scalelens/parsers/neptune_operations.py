@@ -25,7 +25,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number
 from scalelens.tabular.history.json_values import LoggedValues, json_lines
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b'{"obj"',)
 
 _FIRST = re.compile(rb'\s*\{"obj": ?\{"type": ?"[A-Z]\w+", ?"path": ?\[')

@@ -34,7 +34,7 @@ from scalelens.tabular.history.columns import History
 from scalelens.tabular.history.values import OWN
 from scalelens.tabular.history.writing import write_history
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b"SQLite format 3",)
 
 _TABLE = re.compile(rb"TABLE (?:IF NOT EXISTS )?\"?metrics\"? ?\([^)]*\bmetrics\b")

@@ -45,7 +45,7 @@ from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.writing import write_history
 from scalelens.tabular.named_rows import is_index, is_of_runs, is_sure, naming_column, naming_key
 
-VERSION = 2
+VERSION = 3
 
 _FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')

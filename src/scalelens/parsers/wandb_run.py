@@ -53,7 +53,7 @@ from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.wandb_records import HistoryRecords
 from scalelens.tabular.history.writing import write_history
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b":W&B\xe1\xbe\x00"
 _OWN = Own("_step", "_timestamp", ("_runtime",))

@@ -36,7 +36,7 @@ _WORDS = (
 FINDER = ahocorasick_rs.BytesAhoCorasick(
     [form.encode() for word in _WORDS for form in (word, word.capitalize(), word.upper())]
     + [form.encode() for word in COUNTING for form in (word, word.capitalize())]
-    + [b"/s", b"per_sec", b"s/it"],
+    + [b"/s", b"per_sec", b"s/it", *(b"[E%d" % digit for digit in range(10))],  # [E03], the epoch in short
     implementation=ahocorasick_rs.Implementation.DFA,
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 from scalelens.parsing.values import YEARS_2000_TO_2100, number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.growth import Growth
 
 _SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
 _TIMES = ("epoch_time", "time", "elapsed")  # roles of names that may mean the time of an epoch
@@ -37,6 +38,7 @@ class ColumnValues:
         self.numbers = self.texts = self.stamps = 0
         self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
         self.stays = False  # equal to it
+        self._growth = self._longest = Growth()  # since it fell, and between the two falls that are farthest apart
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.first: str | None = None
         self.last = 0.0  # its last number
@@ -73,6 +75,14 @@ class ColumnValues:
     def rises(self) -> bool:
         """Whether it grows from row to row, over too many rows for chance."""
         return self.numbers >= RISING and not self.falls and self._grows
+
+    @property
+    def flattens(self) -> bool:
+        """Whether it comes to rest as no time since the start does: a time of steps that rises, or a mean of them."""
+        longest = max(self._longest, self._growth, key=len)
+        if len(longest) < RISING:
+            return False
+        return longest.slows_smoothly or (longest.halves and not longest.adds_up)
 
     @property
     def adds_up(self) -> bool:
@@ -137,8 +147,16 @@ class ColumnValues:
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
+        if _WAVES * self.falls < self.numbers:
+            if amount < before:
+                self._grow_anew()
+            self._growth.take(amount)
         self.last = amount
         return amount
+
+    def _grow_anew(self) -> None:
+        """Notes that it fell."""
+        self._longest, self._growth = max(self._growth, self._longest, key=len), Growth()
 
     def count_tick(self, amount: float) -> None:
         """Notes whether a number may be the difference of two `time.time()`, and not a float32."""
@@ -171,6 +189,12 @@ class ColumnValues:
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())
         self.stays |= bool((values == earlier).any())
+        (falls,) = np.nonzero(values < earlier)
+        if _WAVES * self.falls < self.numbers:
+            for k, piece in enumerate(np.split(values, falls)):
+                if k:
+                    self._grow_anew()
+                self._growth.take_all(piece)
         self.last = float(values[-1])
         return float(values[-1])
 

@@ -304,8 +304,9 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
     """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows.
 
     Only in a table that shows that it is of a training: `row` is empty where none does.
-    If it goes back as often as the steps begin anew, it is the time since the epoch began.  Where each row is an epoch,
-    one that goes back more often than the epochs is that of an epoch, and so is what an epoch `took`.
+    If it goes back as often as the steps begin anew, it is the time since the epoch began.  If it only grows, but comes
+    to rest, it stays unclear.  Where each row is an epoch, one that goes back more often than the epochs is that of an
+    epoch, and so is what an epoch `took`.
     """
     if reading.unit and values.is_number and row == "epoch" and values.numbers >= _LEAST_EPOCHS:
         took = _TOOK.fullmatch(words_of(reading.column)[0]) and not values.adds_up
@@ -318,7 +319,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
         is_sum = is_sum or (row == "epoch" and values.numbers >= _LEAST_SUMMED and values.sums_up)
-        if values.rises or values.rises_between(restarts) or values.rises_in_launches or is_sum:
+        rises = values.rises or values.rises_between(restarts) or values.rises_in_launches
+        if (rises or is_sum) and not values.flattens:
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading

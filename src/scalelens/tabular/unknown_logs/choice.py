@@ -76,7 +76,7 @@ def _least_epochs(shape: Shape) -> int:
         return 2 if shape.has_total else 3
     if shape.goes_on and shape.ended >= max(3, shape.lines - 1):
         return 3  # the line that begins an epoch and the one that ends it are one record
-    return 3 if "epoch_time" in _roles_of(shape) else RECURS
+    return 3 if "epoch_time" in _roles_of(shape) or _times_each_epoch(shape) else RECURS
 
 
 def _counts_up(shape: Shape) -> bool:

@@ -1,6 +1,7 @@
-"""The one bar of a log whose script, or whose own name, says that it trains, and in which no other line counts.
+"""The one bar of a log whose script says by its name that it trains, and in which no other line counts.
 
-    train_walker.log:      4%|4         | 1281/30000 [05:10<1:54:07,  4.19it/s]
+    train_walker.py:31: FutureWarning: ...
+      4%|4         | 1281/30000 [05:10<1:54:07,  4.19it/s]
 
 It has no label.  A bar of a thousand steps or fewer may count epochs, where it does not fill more often than folds or
 launches would make it; and one whose steps take less than 10 ms may read data.
@@ -50,7 +51,7 @@ def lone_bar(source: Source, shapes: Sequence[Shape]) -> Shape | None:
 
 
 def _trains(source: Source) -> bool:
-    """Whether the name of a log, or of the script that its lines name, is that of a training, and no line says else."""
+    """Whether the name of a script in the lines is that of a training, and no line says else."""
     texts: list[str] = []
     for line, _ in log_lines(source, lambda raw: texts.append(raw.decode("utf-8", "replace"))):
         if "%|" not in line.text:
@@ -58,6 +59,6 @@ def _trains(source: Source) -> bool:
         if len(texts) > _MOST_TEXTS:
             return False
     own = [text for text in texts if not _OF_A_LIBRARY.search(text)]
-    scripts = {name[:-3] for text in own for name in _SCRIPT.findall(text)} | {source.name.partition(".")[0]}
+    scripts = {name[:-3] for text in own for name in _SCRIPT.findall(text)}
     told = any(_TRAINS.search(name) and is_of_training(_TRAINS.sub("", name)) for name in scripts)
     return told and not any(map(_OTHER_WORK.search, own))
