@@ -33,6 +33,7 @@ _MEASURED = re.compile(r"[-+]?\d[\d.,]* ?[mku\u00b5]?(?:W|J|[Ww]atts?|[Jj]oules?
 _BARE = re.compile(r"[^\[\]()]*[^\s\[\]()]")  # a name that does not have its unit yet
 
 _DATED = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
+_THOUSANDTHS = re.compile(r"\d{3}", re.ASCII)
 
 _Line = tuple[int, str, bool]  # its number, its text, and whether it is whole
 
@@ -46,6 +47,7 @@ class Form(NamedTuple):
     units: list[str] | None = None  # cells of the line of units below the header
     in_comment: bool = False  # whether the header is the comment above the first row
     blank: tuple[int, int] | None = None  # cells of each row that are empty, and that the header lacks
+    stamp: int | None = None  # the column of times that have a comma before their thousandths, between commas
 
     @property
     def header(self) -> list[str]:
@@ -57,13 +59,18 @@ class Form(NamedTuple):
             for name, unit in zip(self.first, self.units, strict=True)
         ]
 
+    def cells(self, text: str) -> list[str]:
+        """The cells of a line, as many as the header has where the line is a row of the table."""
+        cells = _split(text, self.delimiter, self.style)
+        return _fitted(cells if self.stamp is None else _joined_at(self.stamp, cells), len(self.first), self.blank)
+
 
 def _delimiter_of(text: str) -> str | None:
     best = max(_DELIMITERS, key=text.count)
     return best if best in text else None
 
 
-def split(text: str, delimiter: str | None, style: str = "") -> list[str]:
+def _split(text: str, delimiter: str | None, style: str = "") -> list[str]:
     if delimiter is None:
         cells = text.split()
     elif text.count(delimiter) >= _MOST:
@@ -78,7 +85,7 @@ def split(text: str, delimiter: str | None, style: str = "") -> list[str]:
     return cells
 
 
-def fitted(cells: list[str], width: int, blank: tuple[int, int] | None = None) -> list[str]:
+def _fitted(cells: list[str], width: int, blank: tuple[int, int] | None = None) -> list[str]:
     """Cells without empty ones beyond the header, where each line ends with a delimiter.
 
     `blank` are the cells, empty in each row, that the header has no names for.
@@ -90,6 +97,33 @@ def fitted(cells: list[str], width: int, blank: tuple[int, int] | None = None) -
     if blank and len(cells) == width + blank[1] - blank[0] and not any(cells[slice(*blank)]):
         return [*cells[: blank[0]], *cells[blank[1] :]]
     return cells[:width] if len(cells) > width and not any(cells[width:]) else cells
+
+
+def _joined_at(k: int, cells: list[str]) -> list[str]:
+    """The cells of a row whose stamp `2026-01-02 03:04:05,120` is one cell, the k-th."""
+    if k + 1 < len(cells) and _DATED.fullmatch(cells[k]) and _THOUSANDTHS.fullmatch(cells[k + 1]):
+        return [*cells[:k], f"{cells[k]}.{cells[k + 1]}", *cells[k + 2 :]]
+    return cells
+
+
+def _stamp_in(rows: Sequence[list[str]], width: int) -> int | None:
+    """The column of times that are written with a comma, where each row is longer than the header by this one cell.
+
+    What stands behind them are thousandths, and no number of another column, if each has three digits and one begins
+    with a zero.
+    """
+    for k, cell in enumerate(rows[0] if len(rows) >= _PROOF else []):
+        if _DATED.fullmatch(cell):
+            whole = [_joined_at(k, row) for row in rows]
+            are_stamps = all(len(one) < len(row) for one, row in zip(whole, rows, strict=True))
+            fits = are_stamps and all(len(_fitted(one, width)) == width for one in whole)
+            return k if fits and any(row[k + 1][0] == "0" for row in rows) else None
+    return None
+
+
+def _closed(cells: list[str], below: Sequence[list[str]]) -> list[str]:
+    """The cells of a header, without the empty one at its end where each line ends with a delimiter."""
+    return cells if any(row and row[-1] for row in below) or len(cells) < 3 or cells[-1] else cells[:-1]
 
 
 def _blank_in(rows: Sequence[list[str]], width: int) -> tuple[int, int] | None:
@@ -115,18 +149,23 @@ def form_of(head: bytes) -> Form:
         return in_comment
     for k, line in enumerate(lines[:_PREAMBLE]):
         delimiter = _delimiter_of(line)
-        cells = split(line, delimiter)
-        below = [split(text, delimiter) for text in lines[k + 1 : k + 5] if not RULE.fullmatch(text)]
+        cells = _split(line, delimiter)
+        texts = [text for text in lines[k + 1 :] if not RULE.fullmatch(text)]
+        rows = [_split(text, delimiter) for text in texts]
+        below = rows[:4]
         if len(cells) < 2 or not below or any(map(_is_measured, cells)):
             continue
+        cells = _closed(cells, below)
         units = below[0] if _are_units(below[0], cells) else None
         is_sensed = units is not None or any(map(_SENSED.search, cells))
         blank = _blank_in(below, len(cells)) if is_sensed else None
-        if is_sensed and len(fitted(below[0], len(cells), blank)) == len(cells):
-            rows = (split(text, delimiter) for text in lines[k + 1 :])
-            return Form(cells, delimiter, _number_style(rows, delimiter), units, blank=blank)
+        of_sensors = rows[1 if units else 0 : -1]  # the last one may be cut
+        stamp = _stamp_in(of_sensors, len(cells)) if is_sensed and delimiter == "," else None
+        form = Form(cells, delimiter, _number_style(rows, delimiter), units, blank=blank, stamp=stamp)
+        if is_sensed and len(form.cells(texts[0])) == len(cells):
+            return form
     delimiter = _delimiter_of(lines[0]) or ","
-    return Form(split(lines[0], delimiter), delimiter)
+    return Form(_closed(_split(lines[0], delimiter), [_split(text, delimiter) for text in lines[1:4]]), delimiter)
 
 
 def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
@@ -136,11 +175,11 @@ def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
         return None
     text = above[-1].lstrip("# \t")
     delimiter = _delimiter_of(lines[0])
-    names, cells = split(text, delimiter), fitted(split(lines[0], delimiter), len(split(text, delimiter)))
+    names, cells = _split(text, delimiter), _fitted(_split(lines[0], delimiter), len(_split(text, delimiter)))
     is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(_SENSED.search, names))
     if not is_header:
         return None
-    style = _number_style((split(line, delimiter) for line in lines), delimiter)
+    style = _number_style((_split(line, delimiter) for line in lines), delimiter)
     return Form(names, delimiter, style, in_comment=True)
 
 
@@ -196,7 +235,7 @@ def joined(lines: Iterable[_Line], width: int = 0, delimiter: str | None = None)
             delimiter = delimiter or _delimiter_of(first[1])
         if first[1].count('"') % 2 == 0:
             if not width:
-                widths.add(len(split(first[1], delimiter)))
+                widths.add(len(_split(first[1], delimiter)))
             yield first
             continue
         parts = [first]
@@ -206,8 +245,8 @@ def joined(lines: Iterable[_Line], width: int = 0, delimiter: str | None = None)
                 break
             parts.append(following)
         text = "\n".join(text for _, text, _ in parts)
-        cells = split(text, delimiter) if text.count('"') % 2 == 0 else []
-        if any(len(fitted(cells, each)) == each for each in widths):
+        cells = _split(text, delimiter) if text.count('"') % 2 == 0 else []
+        if any(len(_fitted(cells, each)) == each for each in widths):
             yield first[0], text, parts[-1][2]
         else:
             yield first

@@ -12,7 +12,7 @@ from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, samples_of, series_in
 from scalelens.tabular.key_values import key_names, key_records, pairs_of
 from scalelens.tabular.named_values import NamedValues, named_values
-from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
+from scalelens.tabular.sensor_lines import RULE, Form, form_of, joined, table_lines
 from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
 
 _MOST_OBJECTS = 20  # lines of JSON that say which keys there are
@@ -66,8 +66,8 @@ def _head(head: bytes) -> _Head | None:
     if len(lines) < 2 or lines[0].lstrip()[:1] in ("{", "["):
         return None
     form = form_of(head)
-    below = lines if form.in_comment else itertools.dropwhile(lambda text: _cells(text, form) != form.first, lines)
-    rows = (_cells(text, form) for text in below if not RULE.fullmatch(text))
+    below = lines if form.in_comment else itertools.dropwhile(lambda text: form.cells(text) != form.first, lines)
+    rows = (form.cells(text) for text in below if not RULE.fullmatch(text))
     return _Head(form.header, [cells for cells in rows if cells not in (form.first, form.units)])
 
 
@@ -89,10 +89,6 @@ def _head_of_objects(head: bytes) -> _Head:
         first = first or values
         names |= dict.fromkeys(values)
     return _Head([*names], [[_text_of(first.get(name)) for name in names]])
-
-
-def _cells(text: str, form: Form) -> list[str]:
-    return fitted(split(text, form.delimiter, form.style), len(form.first), form.blank)
 
 
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
@@ -143,9 +139,9 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
     for line, text, whole in joined(lines_of(source), len(form.first), form.delimiter):
         if text.startswith("#") or RULE.fullmatch(text):
             continue
-        cells = split(text, form.delimiter, form.style)
+        cells = form.cells(text)
         if is_below and cells not in (form.first, form.units):
-            yield SensorRow(line, fitted(cells, len(form.first), form.blank), whole, text)
+            yield SensorRow(line, cells, whole, text)
         elif not is_below and cells == form.first:
             is_below = True
             yield SensorRow(line, form.header, whole, text)
