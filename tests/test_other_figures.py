@@ -414,11 +414,11 @@ def test_rates_of_several_sizes_are_named_where_no_log_states_a_batch(
         (tmp_path / f"gpus{size}").mkdir()
         (tmp_path / f"gpus{size}" / "train.csv").write_text(f"step,step_time_s,samples_per_s\n{rows}")
     monkeypatch.chdir(tmp_path)
-    assert invoke("ingest .").exit_code == 0
-    told = " ".join(invoke("query scaling").output.split())
-    assert "3 runs: no log states the global batch" in told
-    assert "scalelens query scaling metric=throughput compares them; for steps, set batch_per_device" in told
-    assert len(ask_sql(Path("scalelens-warehouse"), "FROM scaling(metric := 'throughput')")) == 3
+    assert invoke("ingest . -w w").exit_code == 0
+    told = " ".join(invoke("query scaling -w w").output.split())
+    assert "3 runs: no log states the global batch; compare them:" in told
+    assert "scalelens query scaling metric=throughput -w w; for steps, set batch_per_device" in told
+    assert len(ask_sql(Path("w"), "FROM scaling(metric := 'throughput')")) == 3
 
 
 def _heading(nodes: int, per_node: int) -> str:

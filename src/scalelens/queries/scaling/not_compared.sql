@@ -124,7 +124,7 @@ SELECT l.run_id, l.name,
                     || '{} runs have the same number; else ', folder, n_in_folder) END
                 || 'move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget '
                 || opened END
-        WHEN NOT is_point AND shown_by IS NOT NULL THEN format('scalelens query scaling metric={} compares them; for steps, set '
+        WHEN NOT is_point AND shown_by IS NOT NULL THEN format('compare them: scalelens query scaling metric={}; for steps, set '
             || 'batch_per_device = ... under [facts] in scalelens.toml', shown_by)
         WHEN NOT is_point AND micro_batch_size > 0 AND replicas > 0
             THEN format('set gradient_accumulation = ... under [facts] in scalelens.toml: micro-batches of {} that each of '
