@@ -259,6 +259,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "scalelens_run": {(ONE, NO_RATE)},
     "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
     "stable_baselines3_table": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # as progress.csv
+    "tf_distribute": {(WINDOW, JOB)},  # likewise, of tf_time_history
     "tf_time_history": {
         (WINDOW, JOB),
         ("", JOB),

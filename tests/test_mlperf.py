@@ -270,7 +270,8 @@ def test_an_epoch_that_is_logged_and_derived_is_one(tmp_path: Path, old: bool) -
     ("name", "parts"),
     [
         ("8xBOX4x4A100", ("BOX4", "8", "4", "A100")), ("BOX8440x8xA30-BRIDGE", ("BOX8440", None, "8", "A30-BRIDGE")),
-        ("64xNVIDIA DGX H100", ("NVIDIA DGX H100", "64", None, None)), ("tinybox", ("tinybox", None, None, None)),
+        ("64xNVIDIA DGX H100", ("NVIDIA DGX H100", "64", None, "H100")), ("8xNVIDIA HGX B200", ("NVIDIA HGX B200", "8", None, "B200")),
+        ("DGX Cloud n4", ("DGX Cloud", "4", None, None)), ("4xDGXH100x8A100", ("DGXH100", "4", "8", "A100")), ("tinybox", ("tinybox", None, None, None)),
         ("Cloud B200 n4 (32x B200-SXM-180GB)", ("Cloud B200", "4", None, None)),
         ("Cloud (8x NVIDIA GB200 NVL72)", ("Cloud", None, None, None)), ("Box V7(8x NVIDIA L40)", ("Box V7", None, None, None)),
         ("Cloud (new)", ("Cloud (new)", None, None, None)), ("Cloud B200 n4", ("Cloud B200", "4", None, None)), ("Cloud n4x", ("Cloud n4x", None, None, None)),

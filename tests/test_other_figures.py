@@ -379,6 +379,48 @@ def test_epochs_on_several_devices_are_a_study_where_no_step_is_timed(
     assert means.rows() == [(2, pytest.approx(12.0, abs=0.02)), (4, pytest.approx(7.0, abs=0.02))]
 
 
+def test_no_line_goes_from_one_of_several_unlike_runs_of_the_smallest_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, size, epoch_s in (("plain", 1, 9.0), ("tuned", 1, 48.0), ("ddp_tuned", 4, 60.0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text(_heading(1, size) + _epochs(epoch_s))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert invoke("plot -o bars.json").exit_code == 0
+    figure = Path("bars.json").read_text()
+    assert all(f"{name} \\u00b7 {size} device" in figure or f"{name} · {size} device" in figure
+               for name, size in (("plain", 1), ("tuned", 1), ("ddp_tuned", 4)))  # fmt: skip
+    assert "differ by a factor of 5.3" in figure and "each run has a bar of its own" in figure
+    assert '"type": "line"' not in figure and "ideal, from the smallest size" not in figure
+
+
+def test_a_study_of_epochs_is_named_where_steps_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in (1, 2):
+        (tmp_path / f"{size}").mkdir()
+        (tmp_path / f"{size}" / "train.log").write_text(_heading(1, size) + _epochs(9 / size))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    told = invoke("query scaling").output
+    assert "2 runs: the log times epochs, not steps; scalelens query scaling metric=t_ep" in told
+    assert len(ask_sql(Path("scalelens-warehouse"), "FROM scaling(metric := 't_ep')")) == 2
+
+
+def test_rates_of_several_sizes_are_named_where_no_log_states_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in (1, 2, 4):
+        rows = "".join(f"{step},0.{500 + step % 3},{size * (256 - step % 5) / 0.5}\n" for step in range(1, 31))
+        (tmp_path / f"gpus{size}").mkdir()
+        (tmp_path / f"gpus{size}" / "train.csv").write_text(f"step,step_time_s,samples_per_s\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest . -w w").exit_code == 0
+    told = " ".join(invoke("query scaling -w w").output.split())
+    assert "3 runs: no log states the global batch" in told
+    assert "compare them: scalelens query scaling metric=throughput; for steps, set batch_per_device" in told
+    assert len(ask_sql(Path("w"), "FROM scaling(metric := 'throughput')")) == 3
+
+
 def _heading(nodes: int, per_node: int) -> str:
     return f"Nodes: {nodes}\nGPUs/node: {per_node}\nWorld size: {nodes * per_node}\n"
 

@@ -13,6 +13,10 @@ from scalelens.runs.path_facts import facts_of
             {"nodes": "4", "devices_per_node": "8", "devices": "32", "device_model": "B200"},
         ),
         ("logs/n2/run_DP_N1C8_log", {"nodes": "1", "devices_per_node": "8", "devices": "8"}),
+        ("logs/resnet50/4n8g/b128_1.log", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("logs/host_10n4gb/train.log", {}),  # a memory
+        ("logs/train-DDP-nhost2-ngpu16-2023-05-15.log", {"nodes": "2", "devices": "16"}),
+        ("logs/host2/ngpu0.log", {}),
         ("logs/8gpu_weak.json", {"devices": "8"}),
         ("logs/gpux64_b208/train.log", {"devices": "64"}),
         ("logs/box_gpu_n2048_torch1.13/result_0.txt", {"devices": "2048"}),

@@ -491,6 +491,23 @@ def test_a_growing_model_has_no_efficiency() -> None:
     assert said[0].doubt.endswith("The model grows.")
 
 
+def test_without_a_model_the_rates_of_both_sizes_are_told() -> None:
+    row = {"series": "s", "scaling": "throughput", "devices": 32, "baseline_devices": 1, "efficiency": None,
+           "efficiency_low": None, "speedup": None, "tflops_per_device": None, "n_runs": 5, "n_steps": 20,
+           "samples_per_s": 9427.47, "note": "no log names the model"}  # fmt: skip
+    rows = pl.DataFrame([row | {"devices": 1, "samples_per_s": 321.3}, row])
+    told = scaling.sentences(rows, NAMES)[0]
+    assert told.text == "s: 32 devices against 1: 9,427 samples/s against 321.3; it has no efficiency."
+    assert told.doubt == "5 runs, 20 step records. No log names the model."
+    number = scaling.number(rows, NAMES)
+    assert number and tuple(number)[:3] == ("9,427 samples/s", "throughput on 32 devices", "321.3 on 1: s")
+    two_bases = pl.concat([rows, rows.head(1)])
+    assert scaling.number(two_bases, NAMES) is None
+    assert "samples/s" not in scaling.sentences(two_bases, NAMES)[0].text
+    growing = rows.with_columns(scaling=pl.lit("mixed"))
+    assert "samples/s" not in scaling.sentences(growing, NAMES)[0].text and scaling.number(growing, NAMES) is None
+
+
 def test_sizes_in_no_series_are_named_and_the_figure_shows_them() -> None:
     row = {"series": "s", "devices": 16, "baseline_devices": 8, "efficiency": 0.9, "efficiency_low": None, "speedup": 1.8,
            "tflops_per_device": None, "n_runs": 1, "n_steps": 9, "note": None, "other_sizes": [32, 64, 2496]}  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from scalelens.parsing.values import (
     amount,
     as_utc,
     clock_span,
+    half_of_last_digit,
     integer,
     iso_time,
     json_count,
@@ -22,6 +24,7 @@ from scalelens.parsing.values import (
     json_number_or_nan,
     nanoseconds_since_1970,
     number,
+    only_whole,
 )
 
 MICROSECONDS = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1))
@@ -108,3 +111,21 @@ def test_a_time_in_utc_has_no_zone_and_its_own_zone_comes_first() -> None:
 )  # fmt: skip
 def test_a_span_of_a_clock(text: str, expected: float | None) -> None:
     assert clock_span(text) == expected
+
+
+@given(st.decimals(0, 10**9, allow_nan=False, places=4), st.integers(0, 4))
+def test_a_rounded_number_is_within_half_of_its_last_digit(value: Decimal, decimals: int) -> None:
+    text = f"{value:.{decimals}f}"
+    assert abs(Decimal(text) - value) <= Decimal(repr(half_of_last_digit(text)))
+
+
+def test_half_of_the_last_digit_of_other_notations() -> None:
+    assert [half_of_last_digit(text) for text in ("12", "1.50e-3", "2e2", "1e999")] == [0.5, 0.000005, 50, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "whole"),
+    [(63.9, 64.1, 64), (64, 64, 64), (63.9, 65.1, None), (64.1, 64.9, None), (-0.1, 0.1, None), (1.0, math.inf, None)],
+)
+def test_the_only_whole_number_between_two_bounds(low: float, high: float, whole: int | None) -> None:
+    assert only_whole(low, high) == whole

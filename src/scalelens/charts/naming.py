@@ -54,9 +54,9 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
         same = [row for row in points if row["scaling"] == kind and row["label"] == label]
         if len({row["series"] for row in same}) > 1:
             for row in same:
-                row["name"] = " · ".join(filter(None, (label, row["batch"])))
+                row["with_batch"] = " · ".join(filter(None, (label, row["batch"])))
     for row in points:
-        row["label"] = row.pop("name", row["label"])
+        row["label"] = row.pop("with_batch", row["label"])
     return f"{whose}{shared}." if shared else ""
 
 

@@ -3,7 +3,7 @@
 Shows: how much of the ideal is left as devices are added, one line per series, with a panel for weak and one for strong
     scaling.  Series whose model grows with the devices have TFLOP/s per device in a third panel, never an efficiency.
     Where no log names the model, throughput or the time of an epoch against devices, with the line of the smallest
-    size.
+    size; bars of runs by name where those of the smallest size are not repeats.
 Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
@@ -34,7 +34,7 @@ from scalelens.errors import UserError
 QUERY = "scaling"
 FACETS = True
 INSTEAD = ({"metric": "throughput"}, {"metric": "tflops"}, {"metric": "t_ep"})  # where the logs have no step time
-FACTS = ("device_unit", "parameters")
+FACTS = ("name", "device_unit", "parameters")
 
 # For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
 _METRICS = {

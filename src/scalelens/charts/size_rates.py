@@ -1,7 +1,8 @@
 """Throughput against the number of devices, else the time of an epoch, for series that have no efficiency: no log names
 their model.
 
-The chart `scaling` draws it instead of an efficiency.
+The chart `scaling` draws it instead of an efficiency.  Where runs of the smallest size have the same settings and other
+times, nothing says which of them the larger ones belong to: bars with the names of the runs show them then.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from scalelens.charts import axes, efficiency_panels, naming, style, words
+from scalelens.charts import axes, efficiency_panels, naming, run_bars, run_rates, style, words
 from scalelens.charts.highlights import PALE, in_front_last, looks_of
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
@@ -31,6 +32,7 @@ _MEASURES = (
 )
 _IS_OF_MODEL = re.compile("No log names the model|Set model =")  # the caption says so in words of its own
 _UNKNOWN = "No log names the model, so {} is shown instead of efficiency."
+_IS_UNLIKE = "runs of the same settings differ"  # a note of the query
 _ROOM = 1.15  # around the data, as a factor
 _IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.7)
 
@@ -49,6 +51,8 @@ def figure(points: list[Row], left_out: str, page: Page) -> Any:
     measure = next(one for one in _MEASURES if all(row.get(one.column) for row in points))
     shared = naming.name_series(points)
     efficiency_panels.judge(points)
+    if _has_unlike_base(points) and len(points) <= run_rates.MOST_RUNS:
+        return _bars(points, measure, shared, left_out, page)
     notes = [note for note in efficiency_panels.mark_notes(points) if not _IS_OF_MODEL.search(note)]
     base_of = {row["series"]: row for row in points if row["is_base"]}
     for row in points:
@@ -72,6 +76,29 @@ def figure(points: list[Row], left_out: str, page: Page) -> Any:
         f"Smallest size: {bases}.",
     ]
     return style.figure([[style.Panel(_panel(points, measure, looks))]], legend, [*caption, left_out], page)
+
+
+def _has_unlike_base(points: Sequence[Row]) -> bool:
+    """Whether runs of the smallest size of a series are no repeats, although no log says in what they differ."""
+    return any(
+        note.startswith(_IS_UNLIKE) for row in points if row["is_base"] for note in words.split_notes(row["note"])
+    )
+
+
+def _bars(points: Sequence[Row], measure: _Measure, shared: str | None, left_out: str, page: Page) -> Any:
+    """A bar for each run, or the median of repeats, the fastest first."""
+    fastest = sorted(points, key=lambda row: (-measure.power * row[measure.column], words.natural(run_bars.name(row))))
+    texts = [run_rates.text_of(row, measure.column, True, "") for row in fastest]
+    panel = run_bars.panel(fastest, texts, run_bars.Measure(measure.column, measure.title, "fastest"), page)
+    notes = words.once_each([words.sentence(note) for row in points for note in words.split_notes(row["note"])])
+    caption = [
+        *filter(None, [shared]),
+        f"Each bar: {words.records_of(points, measure.record)}.",
+        _UNKNOWN.format(measure.name),
+        *(note for note in notes if not _IS_OF_MODEL.search(note)),
+        "So each run has a bar of its own.",
+    ]
+    return style.figure([[panel]], [], [*caption, left_out], page)
 
 
 def _ideal(base: Row, devices: int, measure: _Measure) -> float:

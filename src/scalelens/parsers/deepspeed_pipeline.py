@@ -16,7 +16,6 @@ Samples:
     steps: 30 loss: 2.5101 lm_loss: 2.4001 aux_loss: 0.1100 iter time (s): 0.512 samples/sec: 62.500
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import FRACTION
 from scalelens.parsing.record_forms import FieldForm, RecordForm, Records, extend, rising
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import only_whole
 
 VERSION = 2
 ANCHORS = (" iter time (s): ",)
@@ -154,7 +154,4 @@ def _form_of(names: list[str]) -> RecordForm:
 
 def _whole_batch(step_s: float, rate: float) -> int | None:
     """The only whole number of samples that rounds to this time and rate, both printed with three decimals."""
-    low, high = (step_s - 0.0005) * (rate - 0.0005), (step_s + 0.0005) * (rate + 0.0005)
-    if not math.isfinite(high):
-        return None
-    return math.floor(high) if math.floor(high) == math.ceil(low) > 0 else None
+    return only_whole((step_s - 0.0005) * (rate - 0.0005), (step_s + 0.0005) * (rate + 0.0005))

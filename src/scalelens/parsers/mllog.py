@@ -5,8 +5,8 @@ Versions: v0.7 to v6
 Yields: steps, phases, metrics, params
 Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/callbacks/logging.py
 
-The tag is anywhere in a line, and several in one.  A step's time with a loss is of that step (`instant`); without
-one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
+The tag is anywhere in a line, and several in one.  A step's time with a loss is of that step (`instant`), and
+so is one that follows another by a step; else, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
 mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
 of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 An evaluation of which only the score is printed is a row of `phases` without a span.
@@ -17,7 +17,8 @@ count comes.  Epochs are numbered from 0, also where the log begins with 1.  An 
 The time and the rate of an epoch are left out where the host that prints them runs ahead of the devices
 (parsing/mlperf.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
-from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs, and a DGX or HGX
+is named after its device.
 A platform that only repeats the submitter (`4xDELL`) names the system where no other file does.
 In MLPerf HPC's weak scaling a system trains many instances at once, and a log is that of one: its ranks are its devices
 where they are fewer than those of the system, whose nodes are then `mllog.nodes`.
@@ -42,7 +43,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 8
+VERSION = 9
 ANCHORS = (":::MLLOG",)
 # Samples or steps, of the host or of the devices: a later line tells.
 LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")
@@ -59,11 +60,14 @@ _TELLING = {*_EDGES, *_FIRST, "tracked_stats", "throughput"}  # keys of records 
 _PLACES = {"epoch_num", "epoch", "step", "samples_count"}
 _OF_EDGES = {"samples_count", "epoch_num", "first_epoch_num"}
 _YEAR_9000_MS = 221_845_392_000_000
-_TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
+_TIMES = {
+    "train_step_time": "instant", "train_step_timing": "instant", "train_step_timing in s": "instant",
+    "time": "running_mean",
+}  # fmt: skip
 _RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
 _LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
 _COLUMNS = {**dict.fromkeys(_LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
-_SECONDS = ("_time", "_timing", "_duration")
+_SECONDS = ("_time", "_timing", "_duration", " in s")
 _POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 _UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
 _EPOCH = datetime(1970, 1, 1)
@@ -109,6 +113,7 @@ class Reader:
         self.ranks_line = 0
         self.is_instance = False  # one of several that the system trains at once
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
+        self.timed_steps: dict[tuple[Any, Any], int] = {}  # the last one of each writer, where each has a record
         self.steps = CountedSteps(self.rows)
         self.blocks = EpochBlocks(self.rows, self.epochs)
         self.evaluations = Evaluations(self.rows)
@@ -282,7 +287,7 @@ class Reader:
                 rated = self.rate = None
         if timed or rated:
             kind = _TIMES[timed] if timed else _RATES[rated or ""]
-            if kind == "instant" and not numbers.keys() & {*_LOSSES}:
+            if kind == "instant" and not numbers.keys() & {*_LOSSES} and not self.follows(row, step, in_tokens):
                 kind = "epoch_mean"
             if (
                 kind == "epoch_mean"
@@ -317,6 +322,14 @@ class Reader:
             units = {name: of_tokens if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
             others = [(name, value, units[name]) for name, value in numbers.items()]
             self.rows.metrics(line, row["rank"], row["place"], step, others)
+
+    def follows(self, row: _Row, step: int | None, in_tokens: bool) -> bool:
+        """Whether a time without a loss is of the step after the one before, so that it is no mean of an epoch."""
+        writer = row["rank"], row["place"]
+        if not (in_tokens and step == self.timed_steps.get(writer, 0) + 1):
+            return False
+        self.timed_steps[writer] = step
+        return True
 
     def local_batch(self) -> float | None:
         """Batch of one rank, as the log states it, else the global batch over the devices."""

@@ -5,7 +5,8 @@ Versions: 2.1 to 2.16; `BenchmarkMetric` before
 Yields: steps, params
 Source: official/utils/misc/keras_utils.py: TimeHistory.on_batch_end(); orbit/controller.py: train()
 
-A time is that of all steps between two lines, which hold no evaluation.  The examples are those of all devices.  A line of
+A time is that of all steps between two lines, which hold no evaluation.  The examples are those of all devices: the rate
+is the batch of all devices times the steps over the time, so that the batch follows where one whole number alone fits.  A line of
 Orbit's controller that follows (`train | step:    200 | steps/sec: ...`) has the loss of the same step.  Of the older lines the time of an epoch is a row of `phases`.
 
 Samples:
@@ -19,11 +20,12 @@ from typing import Any
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import half_of_last_digit, only_whole
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("TimeHistory: ", "train | step: ", "BenchmarkMetric: {")
 
-_N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_N = r"(\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)"
 _STEPS = re.compile(
     rf"TimeHistory: {_N} seconds, {_N} (?:examples|images)/second between steps (\d{{1,15}}) and (\d{{1,15}})\s*\Z"
 )
@@ -48,9 +50,9 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         if found := _STEPS.search(line.text):
-            self.record(line, int(found[4]), float(found[1]), float(found[2]), int(found[3]))
+            self.record(line, int(found[4]), found[1], found[2], int(found[3]))
         elif found := _OLDER.search(line.text):
-            self.record(line, int(found[1]), float(found[2]), float(found[3]), None)
+            self.record(line, int(found[1]), found[2], found[3], None)
         elif found := _EPOCH.search(line.text):
             self.put()
             self.rows.add(
@@ -65,20 +67,30 @@ class Reader:
             return False
         return True
 
-    def record(self, line: Line, step: int, span_s: float, rate: float, before: int | None) -> None:
+    def record(self, line: Line, step: int, seconds: str, examples_per_s: str, before: int | None) -> None:
         """Keeps a record.  `before` is the step of the one before, where the line says it."""
         self.put()
         position = self.rows.attempt_of(line.number, step, line.rank, line.location)
         before = position.before if before is None else before
         steps = step - before if before is not None else 0
+        span_s, rate = float(seconds), float(examples_per_s)
         self.rows.param("framework", "tensorflow", line.number, origin="inferred")
         self.kept = line.number, {
             "attempt": position.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step,
             "step_s": span_s / steps if steps > 0 else None, "averaged_steps": steps if steps > 0 else None,
             "value_kind": "interval_mean" if steps > 0 else None, "samples_per_s": rate, "rate_scope": "global",
+            "samples": _batch(seconds, examples_per_s, steps) if steps > 0 else None,
         }  # fmt: skip
 
     def put(self) -> None:
         if self.kept:
             self.rows.add("steps", self.kept[0], **self.kept[1])
             self.kept = None
+
+
+def _batch(seconds: str, examples_per_s: str, steps: int) -> int | None:
+    """The only whole number of samples a step that rounds to what was printed."""
+    (span_s, time_off), (rate, rate_off) = (
+        (float(text), half_of_last_digit(text)) for text in (seconds, examples_per_s)
+    )
+    return only_whole((span_s - time_off) * (rate - rate_off) / steps, (span_s + time_off) * (rate + rate_off) / steps)

@@ -17,6 +17,7 @@ from scalelens.parsing.rows import Rows
 _SIZE = re.compile(r"(?: n(?P<nodes>\d{1,5})|(?= ?\())(?: ?\(\d{1,6}x [^()]*\))?\Z")
 _PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)x?(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
 
+_OF_NVIDIA = re.compile(r"\b[DH]GX[- ]?([A-Z]{1,2}\d{3})\b")  # machines that are named after their device: DGX H100
 _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
 _NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
 _AHEAD = 0.25  # of the epochs of a block
@@ -40,7 +41,9 @@ def platform_of(name: str) -> _Platform | None:
     if not (match := _PLATFORM.fullmatch(name[: size.start() if size else 200])):
         return None
     nodes = match["nodes"] or (size["nodes"] if size else None)
-    return _Platform(match["box"] or match["name"], nodes, match["devices"], match["model"])
+    machine = match["box"] or match["name"]
+    named_after = _OF_NVIDIA.search(machine)
+    return _Platform(machine, nodes, match["devices"], match["model"] or (named_after[1] if named_after else None))
 
 
 class CountedSteps:

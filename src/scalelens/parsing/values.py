@@ -5,10 +5,12 @@
     integer(value)         of decimal digits    json_count(value)     an integer that is not negative
     integer_valued(value)  64, 64.0 or "64"
     iso_time(text)         as_utc(time, zone)   clock_span(text)
+    half_of_last_digit(text), only_whole(low, high)     what a rounded number can have been
 
 JSON means what Python's reader returns: it may hold NaN, infinities, and integers of any length.
 """
 
+import math
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -44,6 +46,19 @@ def integer(value: Any, digits: int = 9) -> int | None:
     """An integer, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
     text = str(value)
     return int(text) if len(text) <= digits and text.isdecimal() else None
+
+
+def half_of_last_digit(text: str) -> float:
+    """By how much a number that was rounded to this text can differ from it: 0.005 for 12.50, 50 for 1e2."""
+    digits, _, exponent = text.lower().partition("e")
+    return float(f"5e{int(exponent or 0) - len(digits.partition('.')[2]) - 1}")
+
+
+def only_whole(low: float, high: float) -> int | None:
+    """The whole number between two bounds, if it is positive and there is one alone."""
+    if not math.isfinite(high):
+        return None
+    return math.floor(high) if math.floor(high) == math.ceil(low) > 0 else None
 
 
 def rank_in_name(name: str) -> int | None:

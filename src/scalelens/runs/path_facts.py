@@ -16,13 +16,15 @@ _DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d
 _IN_A_NAME = "n"  # a number of nodes, if something else counts the devices
 _NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])n(\d{1,5})c(\d{1,3})(?![a-z0-9])"), ("nodes", "devices_per_node")),
+    (re.compile(r"(?<![a-z0-9.])(\d{1,4})n(\d{1,2})g(?![a-z0-9])"), ("nodes", "devices_per_node")),
     (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)n?nodes[-_=]?(\d{1,5})(?![a-z0-9])"), ("nodes",)),
+    (re.compile(r"(?<![a-z0-9])nhosts?[-_=]?(\d{1,5})(?![a-z0-9])"), ("nodes",)),
     (re.compile(r"\An(\d{1,5})\Z"), ("nodes",)),
     (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)n(\d{1,5})(?![a-z0-9])"), (_IN_A_NAME,)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?nodes?(?![a-z0-9])"), ("nodes",)),
     (re.compile(rf"{_DEVICE}x(\d{{1,2}})(?![a-z0-9])"), ("devices_per_node",)),
     (re.compile(r"(?<![a-z])(?:gpus?|devices)[-_]?per[-_]?node[-_=]?(\d{1,2})(?![a-z0-9])"), ("devices_per_node",)),
-    (re.compile(r"(?<![a-z0-9])gpus?[x_=-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
+    (re.compile(r"(?<![a-z0-9])n?gpus?[x_=-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?gpus?(?![a-z0-9]|[-_]?per)"), ("devices",)),
 )
 # How names of devices in the catalog begin: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is more likely a maximum.

@@ -8,7 +8,8 @@
 --
 -- Glance: run_id nearest~ differs reason remedy
 --
--- Sources: runs, step_times, batch_stats, rates_logged, held_settings, scaling_points, scaling_series, selected_runs
+-- Sources: runs, step_times, batch_stats, rates_logged, epoch_times, held_settings, scaling_points, scaling_series,
+--   selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --   facts_only := false    true: only runs that lack a fact of their own, whatever other sizes were run
@@ -34,6 +35,9 @@ timed AS (
 -- Runs with records that time a step, also where all are left out.
 with_times AS (SELECT DISTINCT run_id FROM step_times WHERE step_s > 0),
 rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+with_epochs AS (
+    SELECT DISTINCT run_id FROM epoch_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE epoch_s > 0 AND NOT is_cut),
 facts AS (
     SELECT *, coalesce(tp, 1)::DOUBLE * coalesce(pp, 1) * coalesce(cp, 1) AS devices_per_replica,
         coalesce(dp, CASE WHEN devices % devices_per_replica = 0 AND device_unit IS DISTINCT FROM 'ipu'
@@ -48,19 +52,20 @@ left_over AS (
         coalesce(t.step_s > 0, false) AS is_timed,
         coalesce(l.samples_per_s > 0 AND l.rate_scope = 'global', false) OR coalesce(t.samples_per_s > 0, false) AS has_rate,
         coalesce(l.tflops_per_device > 0, t.tflops_per_device > 0, false) AS prints_tflops,
+        e.run_id IS NOT NULL AS has_epochs,
         CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
             WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
         metric = 'throughput' AND NOT is_measured AND r.devices IS NOT NULL AND coalesce(l.samples_per_s > 0, false) AS has_only_rate,
-        list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL)],
-            lambda x: x IS NOT NULL) AS other_metrics
+        list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL),
+            if(has_epochs, 't_ep', NULL)], lambda x: x IS NOT NULL) AS other_metrics
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
-    LEFT JOIN rated AS l USING (run_id)
+    LEFT JOIN rated AS l USING (run_id) LEFT JOIN with_epochs AS e USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
 -- Another metric, of which another size was measured with the settings of the run.
 measured AS (
     SELECT l.run_id, devices, stated_batch AS batch, h.held, h.held_of_model, h.study, unnest(other_metrics) AS shown_by,
         generate_subscripts(other_metrics, 1) AS place
-    FROM left_over AS l JOIN held_settings(runs := runs) AS h USING (run_id) WHERE NOT is_measured),
+    FROM left_over AS l JOIN held_settings(runs := runs) AS h USING (run_id) WHERE NOT is_measured OR NOT is_point),
 sizes AS (SELECT DISTINCT * EXCLUDE (run_id, place) FROM measured),
 otherwise AS (
     SELECT a.run_id, arg_min(a.shown_by, a.place) AS shown_by
@@ -94,7 +99,8 @@ SELECT l.run_id, l.name,
             'every record that times a step is left out', 'no record times a step')
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
-            ELSE 'the log prints a rate but no step time' END
+            WHEN has_rate OR prints_tflops THEN 'the log prints a rate but no step time'
+            ELSE 'the log times epochs, not steps' END
         WHEN devices IS NULL THEN 'no log states the number of devices'
         WHEN NOT is_point THEN 'no log states the global batch'
         WHEN other IS NULL THEN 'no other size was run'
@@ -109,6 +115,7 @@ SELECT l.run_id, l.name,
             WHEN shown_by IS NOT NULL THEN 'scalelens query scaling metric=' || shown_by
             WHEN is_timed THEN 'see its step times: scalelens query batch_stats runs=' || l.run_id
             WHEN has_rate THEN 'see its rates: scalelens query throughput runs=' || l.run_id
+            WHEN has_epochs THEN 'see its epochs: scalelens query epoch_times runs=' || l.run_id
             ELSE 'see what was read from its file: scalelens identify ' || opened END
         WHEN devices IS NULL THEN CASE
             WHEN n_in_folder = 1 AND NOT contains(path, '!')
@@ -120,6 +127,8 @@ SELECT l.run_id, l.name,
                     || '{} runs have the same number; else ', folder, n_in_folder) END
                 || 'move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget '
                 || opened END
+        WHEN NOT is_point AND shown_by IS NOT NULL THEN format('compare them: scalelens query scaling metric={}; for steps, set '
+            || 'batch_per_device = ... under [facts] in scalelens.toml', shown_by)
         WHEN NOT is_point AND micro_batch_size > 0 AND replicas > 0
             THEN format('set gradient_accumulation = ... under [facts] in scalelens.toml: micro-batches of {} that each of '
                 || '{:.0f} replicas computes in a step', micro_batch_size, replicas)

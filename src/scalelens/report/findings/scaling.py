@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scalelens.charts.naming import plain
-from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, few, few_of, percent, plural
+from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, amount, few, few_of, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,9 +31,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     for (series,), group in rows.group_by("series", maintain_order=True):
         largest = group.sort("devices").row(-1, named=True)
         if largest["devices"] != largest["baseline_devices"]:
-            result.append(
-                (largest["efficiency"], FindingSentence(_text_of(plain(str(series)), largest), _doubt_of(largest)))
-            )
+            text = _text_of(plain(str(series)), largest, _base_rate(group))
+            result.append((largest["efficiency"], FindingSentence(text, _doubt_of(largest))))
     result.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
     known = [efficiency for efficiency, _ in result if efficiency is not None]
     told = [sentence for _, sentence in result]
@@ -67,10 +66,18 @@ def _listed(sizes: Sequence[int]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _text_of(series: str, row: Mapping[str, Any]) -> str:
+def _base_rate(group: "pl.DataFrame") -> float | None:
+    """Samples per second of the smallest size, where one configuration was run there."""
+    base = group.filter(group["devices"] == group["baseline_devices"])
+    return base["samples_per_s"][0] if base.height == 1 and "samples_per_s" in base.columns else None
+
+
+def _text_of(series: str, row: Mapping[str, Any], base_rate: float | None) -> str:
     sizes = f"{row['devices']} devices against {row['baseline_devices']}"
     if row["efficiency"] is None:
         gain = f": {row['speedup']:.3g} times the throughput" if row["speedup"] else ""
+        if not gain and base_rate and row["samples_per_s"] and row["scaling"] != "mixed":
+            gain = f": {amount(row['samples_per_s'])} samples/s against {amount(base_rate)}"
         per_device = f", {row['tflops_per_device']:.3g} TFLOP/s per device" if row["tflops_per_device"] else ""
         return f"{series}: {sizes}{gain}{per_device}; it has no efficiency."
     return f"{series}: {sizes}: {percent(row['efficiency'])} of ideal."
@@ -81,6 +88,8 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     if row["efficiency_low"] is not None:
         kind = "95 % interval" if row["efficiency_kind"] == "ci95" else "Range of the repeats"
         sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}; {counted}"
+    elif row["efficiency"] is None:
+        sure = counted
     elif row["n_runs"] == 1:
         sure = f"One run, of {plural(row['n_steps'] or 0, 'step record')}, so no interval"
     else:
@@ -96,7 +105,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     if known.is_empty():
         known = grown.filter(grown["speedup"].is_not_null())
     if known.is_empty():
-        return _of_growing(grown)
+        return _of_growing(grown) or _of_unknown(rows)
     best = known.sort("devices", "speedup", descending=True).row(0, named=True)
     against = f"against {best['baseline_devices']}: {plain(best['series'])}"
     if best["efficiency"] is None:
@@ -112,6 +121,20 @@ def _of_growing(grown: "pl.DataFrame") -> KeyNumber | None:
     best = known.sort("devices", "tflops_per_device", descending=True).row(0, named=True)
     value, size = f"{best['tflops_per_device']:.3g} TFLOP/s", f"per device on {best['devices']} devices"
     return KeyNumber(value, size, f"the model grows: {plain(best['series'])}")
+
+
+def _of_unknown(rows: "pl.DataFrame") -> KeyNumber | None:
+    """Where no model is known: the highest rate of the largest size, and that of the smallest of its series."""
+    for (series,), group in rows.sort("devices", "samples_per_s", descending=True).group_by(
+        "series", maintain_order=True
+    ):
+        largest, base = group.row(0, named=True), _base_rate(group)
+        if base and largest["samples_per_s"] and largest["scaling"] != "mixed":
+            against = f"{amount(base)} on {largest['baseline_devices']}: {plain(str(series))}"
+            return KeyNumber(
+                f"{amount(largest['samples_per_s'])} samples/s", f"throughput on {largest['devices']} devices", against
+            )
+    return None
 
 
 def nothing(rows: "pl.DataFrame") -> str:
