@@ -57,6 +57,17 @@ TRUE = {
         "| ReadOld v9 of 10 | 50.61 us | 1.34 |\n| ReadShared v9 of 10 | 37.57 us | 1.00 |\n| ReadFrozen v9 of 10 | 37.15 us | 0.99 |\n"
         "| ReadPlain v9 of 10 | 37.68 us | 1.00 |\n"
     ),
+    "two items of a list, each of its own machine": (
+        "### What it means\n\n- The mill is 2.95 times as fast as the lathe for this part.\n"
+        "- Mill latency is highly steady: p95/p50 = 1.009 — the mill is bound by its spindle.\n"
+        "- The lathe scatters more: p95/p50 = 1.069 — bound by its feed, which others share.\n"
+    ),
+    "a mass and a share, each like the others of its column": (
+        "| Bird | First share | Weight share |\n|---|---:|---:|\n| HERON | 0.525 | 0.467 |\n| CRANE | 0.175 | 0.206 |\n"
+        "| STORK | 0.175 | 0.178 |\n| IBIS | 0.125 | 0.145 |\n\n"
+        "| Nest key | Place | Weight mass | First count |\n|---|---|---:|---:|\n| Qm3x::HERON | SHORE_8_T | 4.87 | 6 |\n"
+        "| Vr7k::HERON | SHORE_5_T | 4.67 | 6 |\n| Jd2p::STORK | SHORE_1_T | 4.65 | 6 |\n| Wz9n::HERON | SHORE_5_C | 3.70 | 5 |\n"
+    ),
     "two variants of a network": (
         NETS.format("AlderNet-B + cutout", "2.55") + "\nOn the large images:\n\n" + NETS.format("AlderNet-A", "25.5")
     ).replace("| WideNet-28 | 4.17 | 36.5 |\n", "", 1),

@@ -109,7 +109,7 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
         same = whole or a.digits.lstrip("0") == b.digits.lstrip("0")
         units = {a.number.unit, b.number.unit}  # a cell may leave out a unit that a sentence gives
         is_sure = len(units) == 1 or (is_mixed and units.isdisjoint("%x")) or min(a.significant, b.significant) >= _LONG
-        is_sure &= not _are_scaled(a, b)
+        is_sure &= not _are_scaled(a, b) and (_fits_no_worse(a, b) or _fits_no_worse(b, a))
         is_sure &= len(a.digits.strip("0")) > 1
         return same and is_sure and abs(larger / smaller - 10) < 1e-6 and (all(has_points) or not _are_sizes(a, b))
     if a.digits == b.digits or (a.digits[:2] == b.digits[:2] and _is_a_name(a) and _is_a_name(b)):
@@ -206,6 +206,20 @@ def _are_scaled(a: Place, b: Place) -> bool:
     own = {each.replace(",", "") for each in (less.number.text, more.number.text)}
     small, large = ({text.replace(",", "") for text in each.printed} - own for each in (less, more))
     return any(f"{text}0" in large for text in small if "." not in text)
+
+
+def _fits_no_worse(place: Place, other: Place) -> bool:
+    """Whether the number of another table lies no farther from the column of a cell than its own does."""
+    if place.table is None or other.table is None:
+        return True
+    cells = [row[place.number.cell or 0] for row in place.table.cells]
+    column = [middle_of(cell) for cell in cells if cell and cell is not place.number and middle_of(cell)]
+    if not column:
+        return True
+    away, of_other = (
+        max(min(column) / size, size / max(column), 1.0) for size in (middle_of(place.number), middle_of(other.number))
+    )
+    return of_other <= away
 
 
 def _are_sizes(a: Place, b: Place) -> bool:

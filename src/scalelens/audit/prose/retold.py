@@ -31,6 +31,7 @@ _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
 _CHANGE = re.compile(
     r"→|->|\b(?:from|vs|versus|before|after|previous\w*|earlier|old|was|were|than|reran|rerun|instead)\b"
 )
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _QUOTED = re.compile(r"`([^`]*[^\W\d_]{2}[^`]*)`")
 
 
@@ -108,7 +109,9 @@ def _alike(said: list[_Said]) -> Iterator[tuple[str, list[_Said]]]:
 
 def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) -> bool:
     """Whether both numbers are of one thing, and the slip between them is sure."""
-    if a.index == b.index or a.sentence.form == b.sentence.form or not _is_bound(a, b, in_sentences):
+    if a.index == b.index or a.sentence.form == b.sentence.form or _are_neighbors_in_a_list(a, b):
+        return False
+    if not _is_bound(a, b, in_sentences):
         return False
     same = _digits(a.number) == _digits(b.number)
     if "factor" in words or same:
@@ -125,6 +128,13 @@ def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) ->
         return away > (_NEAR if has_many else _FAR)
     is_beside = bool(a.beside & b.beside) and len(a.near & b.near) >= _COMMON_WITH_NUMBER
     return (has_many or is_beside) and away > _FAR
+
+
+def _are_neighbors_in_a_list(a: _Said, b: _Said) -> bool:
+    """Whether two items of a list, one below the other, say this of two things: "- GPU is steady: p95/p50 = 1.009"."""
+    first, second = (re.split(r":(?=\s)", each.sentence.text)[0] for each in (a, b))
+    is_next = abs(a.sentence.line - b.sentence.line) == 1 and all(_ITEM.match(each.sentence.text) for each in (a, b))
+    return is_next and tokens(first) != tokens(second)
 
 
 def _are_labels(a: Number, b: Number) -> bool:
