@@ -55,7 +55,6 @@ left_over AS (
         e.run_id IS NOT NULL AS has_epochs,
         CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
             WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
-        metric = 'throughput' AND NOT is_measured AND r.devices IS NOT NULL AND coalesce(l.samples_per_s > 0, false) AS has_only_rate,
         list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL),
             if(has_epochs, 't_ep', NULL)], lambda x: x IS NOT NULL) AS other_metrics
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
@@ -94,8 +93,7 @@ nearest_settings AS (
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.first_run) = 1),
 nearest AS (SELECT * EXCLUDE (run_ids), unnest(run_ids) AS run_id FROM nearest_settings)
 SELECT l.run_id, l.name,
-    CASE WHEN has_only_rate THEN 'nothing says that the printed rate is of the job'
-        WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
+    CASE WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
@@ -107,8 +105,7 @@ SELECT l.run_id, l.name,
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not those of one study'
         ELSE 'no other size has the same global batch, or the same batch per device' END AS reason,
-    CASE WHEN has_only_rate THEN 'see its rates: scalelens query throughput runs=' || l.run_id
-        WHEN NOT is_measured AND other_metrics = [] AND l.run_id IN (FROM with_times)
+    CASE WHEN NOT is_measured AND other_metrics = [] AND l.run_id IN (FROM with_times)
             THEN format('see by which rule: scalelens query exclusions runs={}', l.run_id)
         WHEN NOT is_measured AND other_metrics = [] THEN 'see what was read from its file: scalelens identify ' || opened
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE
