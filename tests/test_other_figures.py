@@ -344,8 +344,7 @@ def test_curves_over_the_batch_are_named_by_the_settings_that_set_them_apart(
 def test_a_figure_without_a_name_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong with the settings is said of the chart that could be drawn without them."""
     for size in (1, 2):
-        (tmp_path / f"{size}").mkdir()
-        (tmp_path / f"{size}" / "train.log").write_text(_heading(1, size) + _epochs(9 / size))
+        _train(tmp_path / f"{size}", size, 9 / size)
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
     drawn = list[str]()
@@ -383,8 +382,7 @@ def test_no_line_goes_from_one_of_several_unlike_runs_of_the_smallest_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, size, epoch_s in (("plain", 1, 9.0), ("tuned", 1, 48.0), ("ddp_tuned", 4, 60.0)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "train.log").write_text(_heading(1, size) + _epochs(epoch_s))
+        _train(tmp_path / name, size, epoch_s)
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
     assert invoke("plot -o bars.json").exit_code == 0
@@ -397,8 +395,7 @@ def test_no_line_goes_from_one_of_several_unlike_runs_of_the_smallest_size(
 
 def test_a_study_of_epochs_is_named_where_steps_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (1, 2):
-        (tmp_path / f"{size}").mkdir()
-        (tmp_path / f"{size}" / "train.log").write_text(_heading(1, size) + _epochs(9 / size))
+        _train(tmp_path / f"{size}", size, 9 / size)
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
     told = invoke("query scaling").output
@@ -419,6 +416,12 @@ def test_rates_of_several_sizes_are_named_where_no_log_states_a_batch(
     assert "3 runs: no log states the global batch" in told
     assert "compare them: scalelens query scaling metric=throughput; for steps, set batch_per_device" in told
     assert len(ask_sql(Path("w"), "FROM scaling(metric := 'throughput')")) == 3
+
+
+def _train(folder: Path, devices: int, epoch_s: float) -> None:
+    """A log of epochs on one node, in a folder of its own."""
+    folder.mkdir()
+    (folder / "train.log").write_text(_heading(1, devices) + _epochs(epoch_s))
 
 
 def _heading(nodes: int, per_node: int) -> str:

@@ -79,7 +79,7 @@ def figure(points: list[Row], left_out: str, page: Page) -> Any:
 
 
 def _has_unlike_base(points: Sequence[Row]) -> bool:
-    """Whether runs of the smallest size of a series are no repeats, although no log says in what they differ."""
+    """Whether runs of the smallest size of a series are not repeats, although no log says how they differ."""
     return any(
         note.startswith(_IS_UNLIKE) for row in points if row["is_base"] for note in words.split_notes(row["note"])
     )

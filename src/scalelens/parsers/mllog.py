@@ -5,8 +5,8 @@ Versions: v0.7 to v6
 Yields: steps, phases, metrics, params
 Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/callbacks/logging.py
 
-The tag is anywhere in a line, and several in one.  A step's time with a loss is of that step (`instant`), and
-so is one that follows another by a step; else, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
+The tag is anywhere in a line, and several in one.  A step's time is of that step (`instant`) if a loss
+stands beside it, or if the step before has a time, too; else, like a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
 mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
 of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 An evaluation of which only the score is printed is a row of `phases` without a span.
@@ -113,7 +113,7 @@ class Reader:
         self.ranks_line = 0
         self.is_instance = False  # one of several that the system trains at once
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
-        self.timed_steps: dict[tuple[Any, Any], int] = {}  # the last one of each writer, where each has a record
+        self.timed_steps: dict[tuple[Any, Any], int] = {}  # the last one of each writer
         self.steps = CountedSteps(self.rows)
         self.blocks = EpochBlocks(self.rows, self.epochs)
         self.evaluations = Evaluations(self.rows)
@@ -287,7 +287,7 @@ class Reader:
                 rated = self.rate = None
         if timed or rated:
             kind = _TIMES[timed] if timed else _RATES[rated or ""]
-            if kind == "instant" and not numbers.keys() & {*_LOSSES} and not self.follows(row, step, in_tokens):
+            if kind == "instant" and not numbers.keys() & {*_LOSSES} and not self.is_next_step(row, step, in_tokens):
                 kind = "epoch_mean"
             if (
                 kind == "epoch_mean"
@@ -323,13 +323,13 @@ class Reader:
             others = [(name, value, units[name]) for name, value in numbers.items()]
             self.rows.metrics(line, row["rank"], row["place"], step, others)
 
-    def follows(self, row: _Row, step: int | None, in_tokens: bool) -> bool:
-        """Whether a time without a loss is of the step after the one before, so that it is no mean of an epoch."""
-        writer = row["rank"], row["place"]
-        if not (in_tokens and step == self.timed_steps.get(writer, 0) + 1):
+    def is_next_step(self, row: _Row, step: int | None, in_tokens: bool) -> bool:
+        """Whether a time without a loss is of a single step, because its writer timed the step before, too."""
+        if not in_tokens or step is None:
             return False
-        self.timed_steps[writer] = step
-        return True
+        writer = row["rank"], row["place"]
+        before, self.timed_steps[writer] = self.timed_steps.get(writer, 0), step
+        return step == before + 1
 
     def local_batch(self) -> float | None:
         """Batch of one rank, as the log states it, else the global batch over the devices."""

@@ -12,9 +12,9 @@ grows, from five rows on: a counter, which may begin anew.  One that goes up and
 something else, and is not read, nor is one that grows by little compared to its first number, unless its name says that it
 counts.  Energies that are of intervals by their name (energy_delta_j) add up.  A column may be a series of Prometheus
 with its labels, as in Grafana's CSV.
-The header may be the last comment above the rows, and the cells of a row may go on in the next line.  Between commas
-the time may have one of its own (2026-01-02 03:04:05,020, as Python's logging writes it), where a zero behind it shows
-that it is no power.  Of a table with
+The header may be the last comment above the rows, and the cells of a row may go on in the next line.  In a
+table of commas the time may hold one, too (2026-01-02 03:04:05,020, as Python's logging writes it), if a zero after it
+shows that what follows is not a power.  Of a table with
 a value in each row (timestamp,metric,value,unit) the rows of a power are read; without a column of units the metric's
 name says it.  Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
 since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a

@@ -109,8 +109,8 @@ def _joined_at(k: int, cells: list[str]) -> list[str]:
 def _stamp_in(rows: Sequence[list[str]], width: int) -> int | None:
     """The column of times that are written with a comma, where each row is longer than the header by this one cell.
 
-    What stands behind them are thousandths, and no number of another column, if each has three digits and one begins
-    with a zero.
+    What follows the comma is taken for thousandths if each has three digits and one begins with a zero, which a number
+    of another column would not.
     """
     for k, cell in enumerate(rows[0] if len(rows) >= _PROOF else []):
         if _DATED.fullmatch(cell):
