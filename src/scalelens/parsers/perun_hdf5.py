@@ -24,7 +24,7 @@ from scalelens.parsing.sensors import SECOND, Samples, Sensor
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b"last_execution_dt",)
 
 _MOST_GROUPS = 10_000  # of a file
@@ -85,13 +85,17 @@ class _Reader:
         for attribute, fact in _FACTS.items():
             if named.scope == "gpu" and (value := str(sensor.attrs.get(attribute, ""))):
                 self.rows.param(fact, value, origin="environment")
+        if "ENERGY" not in (metrics := own_member(sensor, "metrics")):
+            return
         energy_j, span_s = _metric(sensor, "ENERGY"), _metric(sensor, "RUNTIME")
         if energy_j is None:
-            return
-        self.rows.add(
-            "energy", None, node=named.node, device=named.device, scope=named.scope, energy_j=energy_j, span_s=span_s,
-            ts=None if span_s is None else round((begin_s + span_s) * SECOND), ts_origin="relative",
-        )  # fmt: skip
+            why = f"the energy of {named.device} is not a finite number of joules"
+            self.rows.problem(None, why, str(metrics["ENERGY"].attrs.get("value"))[:200])
+        else:
+            self.rows.add(
+                "energy", None, node=named.node, device=named.device, scope=named.scope, energy_j=energy_j,
+                span_s=span_s, ts=None if span_s is None else round((begin_s + span_s) * SECOND), ts_origin="relative",
+            )  # fmt: skip
         if is_only:
             self.samples(named, own_member(sensor, "raw_data"))
 
