@@ -100,7 +100,7 @@ _NUMBERS = re.compile(  # where one of these may be
 )
 _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
 _EPOCH_DOTTED = re.compile(
-    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d))"
+    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]|/\d{1,6}\]| [|-] | [bsi]\d))"
     r"|ep(?=\d{1,6} (?:train|val|loss)))",
     re.IGNORECASE,
 )  # Ep. 3, E3:, Ep3 TrainLoss
