@@ -108,6 +108,7 @@ class LineTable:
         # Writes the times of the epochs that other lines state, where these show which time that of its records is.
         self.write_epochs: Callable[[Source, Rows], list[ColumnReading]] | None = None
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
+        self.bars_as_wholes = False  # their times are means of whole bars
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
 
@@ -203,7 +204,9 @@ class LineTable:
         if self.shape.drawn is None:
             records = self.of_lines(one.record for one in parsed)
         else:
-            self.bars = DrawnBars(EPOCH in self.columns.values(), self.shape.one_for_each_epoch)
+            self.bars = DrawnBars(
+                EPOCH in self.columns.values(), self.shape.one_for_each_epoch, as_wholes=self.bars_as_wholes
+            )
             records = self.bars.records(parsed)
         for record in records:
             if len(kept) <= _MOST_KEPT:
@@ -211,6 +214,10 @@ class LineTable:
             yield record
         if len(kept) <= _MOST_KEPT:
             self._kept = kept
+
+    def read_bars_as_wholes(self) -> None:
+        """Lets the records be read again, with the mean of its steps as the time of each bar."""
+        self.bars_as_wholes, self._kept = True, None
 
     def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """The records of lines that are no drawings, each step's once."""
