@@ -136,7 +136,9 @@ Where the lines say the epoch, a second bar of it with another total is that of 
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  The one bar of a log in which nothing else counts is the
 training's, if the log's name, or that of the script in its lines, is of a training (`train_walker.log`, `finetune.py`) and no
-line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Where short bars tell too little for
+a time of their own, and longer ones would stand for all, each bar has the mean of its steps.  A loss in brackets within a
+label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
