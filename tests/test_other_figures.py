@@ -418,6 +418,30 @@ def test_rates_of_several_sizes_are_named_where_no_log_states_a_batch(
     assert len(ask_sql(Path("w"), "FROM scaling(metric := 'throughput')")) == 3
 
 
+def test_a_rate_of_a_loop_of_ones_own_is_compared_once_it_is_said_to_be_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in (1, 2, 4):
+        lines = (
+            f"step {step} | loss 0.{500 + step % 3} | speed {400 - size + step % 3} samples/s" for step in range(1, 31)
+        )
+        (tmp_path / f"gpus{size}").mkdir()
+        (tmp_path / f"gpus{size}" / "train.log").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    ask = "query scaling metric=throughput"
+    assert invoke("ingest . -w open").exit_code == 0
+    told = " ".join(invoke(f"{ask} -w open").output.split())
+    assert "2 runs: nothing says that the printed rate is of the job; for gpus2, if it is, ingest with --map" in told
+    column = "samples_per_s=speed [samples/s]"
+    assert column in " ".join(invoke("identify gpus2/train.log").output.split()).replace(
+        "samples_per_s ", "samples_per_s="
+    )
+    for scope, points in (("global", 3), ("rank", 0)):
+        assert invoke(f"ingest . -w {scope} --map '{column}:{scope}'").exit_code == 0
+        assert len(ask_sql(Path(scope), "FROM scaling(metric := 'throughput')")) == points
+    assert "3 runs: the printed rate is of a device" in " ".join(invoke(f"{ask} -w rank").output.split())
+
+
 def _train(folder: Path, devices: int, epoch_s: float) -> None:
     """A log of epochs on one node, in a folder of its own."""
     folder.mkdir()

@@ -83,6 +83,21 @@ def test_the_rate_of_the_job_goes_before_those_of_its_ranks(warehouse: Warehouse
     assert points == [0], "what the other ranks did is not known"
 
 
+@pytest.mark.parametrize(("devices", "scope"), [(None, None), (1, "global"), (2, None)])
+def test_a_rate_is_of_the_job_only_where_something_says_so(
+    warehouse: Warehouse, devices: int | None, scope: str | None
+) -> None:
+    printed(warehouse, [16.0] * 5, rate_scope=None)
+    warehouse.ask(f"UPDATE runs SET devices = {devices or 'NULL'}")
+    row: Row = {"n_steps": 3, "samples_per_s": 16, "tokens_per_s": None}
+    assert warehouse.ask(RATES.format("")) == [row | {"rate_scope": scope}]
+    (note,) = warehouse.column("SELECT note FROM throughput()")
+    assert ("nothing says whether the printed rate is of the job" in (note or "")) == (scope is None)
+    if devices == 2:
+        reasons = warehouse.column("SELECT reason FROM not_compared(metric := 'throughput')")
+        assert reasons == ["nothing says that the printed rate is of the job"]
+
+
 @pytest.mark.parametrize(("unit", "scope"), [("tokens/s", "global"), ("tokens/s/device", "rank")])
 def test_rates_of_tokens_say_by_their_unit_what_they_are_of(warehouse: Warehouse, unit: str, scope: str) -> None:
     warehouse.run("a", devices=2)

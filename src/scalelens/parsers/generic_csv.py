@@ -32,7 +32,8 @@ text names, beside the rate or the time of an epoch of a training: `config,avg_e
 mean is that of the run (`iter_time_mean_s` too), `total_time_s` the time of the whole, and a `status` how the run
 ended.  A size that only the first row of a group states
 is that of the group where all groups have as many rows and go through the same values of another setting.  A rate
-without a scope in its name is of the job if it grows at least with the root of the size; else it is left open.
+without a scope in its name is of the job if it grows at least with the root of the size; else it is left open.  In a
+table of steps it is of the job.
 
 Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.

@@ -72,8 +72,13 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     if lacking := lacks(survey, readings) or _counts_measurements(readings, rows.mapping):
         rows.assigned = []  # the format that reads it instead may take them otherwise
         return lacking
-    write_rows(source, rows, records, survey, readings, by_stamps=True)
+    write_rows(source, rows, records, survey, [*map(_of_the_job, readings)], by_stamps=True)
     return None
+
+
+def _of_the_job(reading: ColumnReading) -> ColumnReading:
+    """A rate in a table is of the whole job, unless its name says of what."""
+    return reading._replace(unit="global") if reading.role == "samples_per_s" and not reading.unit else reading
 
 
 def read_as(source: Source, rows: Rows, columns: Mapping[str, str], from_zero: bool = False) -> None:

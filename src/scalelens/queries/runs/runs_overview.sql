@@ -35,7 +35,8 @@
 --   step_s               DOUBLE s          median time of a step (batch_stats)
 --   printed_samples_per_s    DOUBLE samples/s    by the rates that the log prints (throughput)
 --   printed_tokens_per_s     DOUBLE tokens/s     the same for tokens
---   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device)
+--   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device); NULL where
+--                                                nothing says it
 --   outcome              VARCHAR           completed, oom, collective_timeout, time_limit, ... or unknown
 --   outcome_text         VARCHAR           the line of the log that says so; NULL where the run completed
 --   attempts             INTEGER           times it was started

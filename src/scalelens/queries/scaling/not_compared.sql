@@ -8,8 +8,8 @@
 --
 -- Glance: run_id nearest~ differs reason remedy
 --
--- Sources: runs, step_times, batch_stats, rates_logged, epoch_times, held_settings, scaling_points, scaling_series,
---   selected_runs
+-- Sources: runs, members, files, step_times, batch_stats, rates_logged, epoch_times, held_settings, scaling_points,
+--   scaling_series, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --   facts_only := false    true: only runs that lack a fact of their own, whatever other sizes were run
@@ -38,6 +38,9 @@ rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, ex
 with_epochs AS (
     SELECT DISTINCT run_id FROM epoch_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
     WHERE epoch_s > 0 AND NOT is_cut),
+-- Runs of which a log was read by the names that it prints: whoever knows it can say what its columns are.
+without_format AS (
+    SELECT DISTINCT run_id FROM members JOIN files USING (file_id) WHERE contains(array_to_string(formats, ' '), 'generic_')),
 facts AS (
     SELECT *, coalesce(tp, 1)::DOUBLE * coalesce(pp, 1) * coalesce(cp, 1) AS devices_per_replica,
         coalesce(dp, CASE WHEN devices % devices_per_replica = 0 AND device_unit IS DISTINCT FROM 'ipu'
@@ -55,6 +58,8 @@ left_over AS (
         e.run_id IS NOT NULL AS has_epochs,
         CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
             WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
+        metric = 'throughput' AND NOT is_measured AND r.devices IS NOT NULL AND coalesce(l.samples_per_s > 0, false)
+            AS has_only_rate, l.rate_scope,
         list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL),
             if(has_epochs, 't_ep', NULL)], lambda x: x IS NOT NULL) AS other_metrics
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
@@ -93,7 +98,9 @@ nearest_settings AS (
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.first_run) = 1),
 nearest AS (SELECT * EXCLUDE (run_ids), unnest(run_ids) AS run_id FROM nearest_settings)
 SELECT l.run_id, l.name,
-    CASE WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
+    CASE WHEN has_only_rate
+            THEN if(rate_scope IS NULL, 'nothing says that the printed rate is of the job', 'the printed rate is of a device')
+        WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
@@ -105,7 +112,10 @@ SELECT l.run_id, l.name,
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not those of one study'
         ELSE 'no other size has the same global batch, or the same batch per device' END AS reason,
-    CASE WHEN NOT is_measured AND other_metrics = [] AND l.run_id IN (FROM with_times)
+    CASE WHEN has_only_rate AND rate_scope IS NULL AND l.run_id IN (FROM without_format)
+            THEN 'if it is, ingest with --map samples_per_s=COLUMN:global; its COLUMN: scalelens identify ' || opened
+        WHEN has_only_rate THEN 'see its rates: scalelens query throughput runs=' || l.run_id
+        WHEN NOT is_measured AND other_metrics = [] AND l.run_id IN (FROM with_times)
             THEN format('see by which rule: scalelens query exclusions runs={}', l.run_id)
         WHEN NOT is_measured AND other_metrics = [] THEN 'see what was read from its file: scalelens identify ' || opened
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE

@@ -5,11 +5,12 @@
 --   logged in parts.  An epoch that `epochs` chooses is not warm-up.
 --   The rate of a record is that of one step, or of as many steps as it is a mean of; all steps have the same work.
 --   Over the run, rates are combined by their harmonic mean, which is total work over total time.  Where a log prints
---   the rate of the whole job, that is taken; else that of a device, as a mean over the devices that print one.
+--   the rate of the whole job, that is taken; else that of a device, as a mean over the devices that print one.  Of some
+--   rates nothing says which they are, unless the run has one device.
 --
 -- Helper: used by throughput, runs_overview and scaling_points
 --
--- Sources: steps, metrics, members, selected_runs, [steady_state]
+-- Sources: steps, metrics, members, runs, selected_runs, [steady_state]
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -18,7 +19,8 @@
 --   n_steps              BIGINT              records that the rates rest on; 0 where the rules leave out all
 --   samples_per_s        DOUBLE samples/s    total samples over total time
 --   tokens_per_s         DOUBLE tokens/s     total tokens over total time
---   rate_scope           VARCHAR             what these two are of: global (the whole job) or rank (a device)
+--   rate_scope           VARCHAR             what these two are of: global (the whole job) or rank (a device); NULL where nothing says
+--                                            it
 --   tflops_per_device    DOUBLE TFLOP/s      median as printed
 WITH
 wanted_epochs AS (
@@ -42,7 +44,7 @@ token_names AS (
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY is_of_device, count(*) DESC, name) = 1),
 printed AS (
     SELECT run_id, file_id, part, line, rank, attempt, phase, epoch, step, averaged_steps, value_kind,
-        coalesce(rate_scope, '') = 'rank' AS is_of_device, if(samples_per_s > 0, samples_per_s, NULL) AS samples_per_s,
+        rate_scope = 'rank' AS is_of_device, if(samples_per_s > 0, samples_per_s, NULL) AS samples_per_s,
         NULL::DOUBLE AS tokens_per_s, tflops_per_device
     FROM main.steps
     WHERE (samples_per_s > 0 OR tflops_per_device > 0) AND run_id IN (FROM selected_runs(runs := runs))
@@ -62,7 +64,8 @@ records AS (
         CASE WHEN step IS NULL THEN concat(file_id, line) END),
 of_one_scope AS (
     FROM records
-    QUALIFY NOT is_a_rate OR is_of_device = bool_and(is_of_device) FILTER (WHERE is_a_rate) OVER (PARTITION BY run_id)),
+    QUALIFY NOT is_a_rate
+        OR is_of_device IS NOT DISTINCT FROM bool_and(is_of_device) FILTER (WHERE is_a_rate) OVER (PARTITION BY run_id)),
 placed AS (
     SELECT *, dense_rank() OVER (PARTITION BY run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step,
             if(step IS NULL, line, 0)) AS position,
@@ -85,8 +88,9 @@ SELECT run_id, count(DISTINCT (attempt, step, if(step IS NULL, line, 0))) FILTER
         / sum(weight / samples_per_s ORDER BY attempt, position) FILTER (WHERE is_chosen) AS samples_per_s,
     sum(weight) FILTER (WHERE is_chosen AND tokens_per_s > 0)
         / sum(weight / tokens_per_s ORDER BY attempt, position) FILTER (WHERE is_chosen) AS tokens_per_s,
-    any_value(if(is_of_device, 'rank', 'global')) FILTER (WHERE is_a_rate AND is_chosen) AS rate_scope,
+    coalesce(any_value(CASE is_of_device WHEN true THEN 'rank' WHEN false THEN 'global' END) FILTER (WHERE is_a_rate AND is_chosen),
+        CASE WHEN bool_or(is_a_rate AND is_chosen) AND any_value(devices) = 1 THEN 'global' END) AS rate_scope,
     median(tflops_per_device) FILTER (WHERE is_chosen) AS tflops_per_device
-FROM chosen
+FROM chosen JOIN runs USING (run_id)
 GROUP BY run_id
 ORDER BY run_id

@@ -40,7 +40,8 @@
 --   device_tokens_per_s      DOUBLE tokens/s     of a device
 --   printed_samples_per_s    DOUBLE samples/s    by the rates that the log prints (rates_logged), whatever they include
 --   printed_tokens_per_s     DOUBLE tokens/s     the same for tokens
---   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device)
+--   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device); NULL where
+--                                                nothing says it
 --   note                     VARCHAR             what to know or doubt
 WITH
 -- Means as a bar prints them, in whole milliseconds, or in whole seconds from one second on.
@@ -63,11 +64,13 @@ SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices
             THEN format('times of steps are in whole {}: samples_per_s is between {:.0f} and {}',
                 if(unit_s < 1, 'milliseconds', 'seconds'), s.samples_per_s * mean_s / (mean_s + unit_s / 2),
                 if(mean_s > unit_s / 2, format('{:.0f}', s.samples_per_s * mean_s / (mean_s - unit_s / 2)), 'any rate')) END,
+        CASE WHEN rate_scope IS NULL AND l.samples_per_s > 0
+            THEN 'nothing says whether the printed rate is of the job or of a device' END,
         CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out (exclude=none includes them)' END],
         facts)) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS s USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS l USING (run_id)
 LEFT JOIN unstated_facts(runs := runs) USING (run_id) LEFT JOIN rounded USING (run_id)
-WHERE s.n_steps > 0 OR l.n_steps = 0 OR rate_scope IS NOT NULL
+WHERE s.n_steps > 0 OR l.n_steps = 0 OR l.samples_per_s > 0 OR l.tokens_per_s > 0
 ORDER BY model, r.precision, devices, run_id

@@ -70,7 +70,7 @@ class _Writer:
                 columns[column] = pa.array(values * reading.factor, mask=~present)
                 measured |= present & (role != "global_batch_size")
                 if role == "samples_per_s":
-                    columns["rate_scope"] = reading.unit
+                    columns["rate_scope"] = reading.unit or "global"
         for column, values, present in self.times(block, steps, stamps / scales):
             columns[column] = pa.array(values, mask=~present)
             measured |= present
