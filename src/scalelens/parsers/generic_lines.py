@@ -26,7 +26,7 @@ count with a name is not a count; where the number after `/` changes from line t
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
 may be cut: a problem.
 
-A JSON object at the end of a line is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs,
+A JSON object at the end of a line, or as a whole line among others, is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs,
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
@@ -38,8 +38,12 @@ or since the epoch began, in the one unit that fits.  Times of epochs, or of ste
 which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
 (`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
-one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A unit
-that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
+one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A time that is
+a power of two when multiplied by a rate of samples or tokens is that of one step (`505ms | 8111 tok/s`), and that of
+all ten since the line before if it is ten times one.  A time of which it is unclear whether it is of one step, of all
+since the line before, or since the start, and in which unit, is read as the one of these that adds up to a whole: a
+total that the log states, the times of its epochs, or what lies between the last stamp before its records and the
+first one after them.  A unit that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
 d_loss: 0.48025573` of DCGAN, are known to be in seconds (tabular/unknown_logs/known_seconds.py).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
@@ -83,7 +87,7 @@ English and says the rest in signs: `Epoch 3, 训练损失: 2.1`.  `0.31s per st
 Where no line of a log names its count, a number at the beginning that grows by the same amount from line to line, and by
 more than one, counts steps: `#10 | loss 2.3`.  One that grows by one may count epochs, and is read only beside the time of a
 step (`0.42 s/it`); one that grows by a multiple of 32 may count samples.  Of `(2, 100)` the second counts batches where it
-restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3` count epochs, `epoch1,step2` both.
+restarts as the first grows by one.  `E3:`, `[E3/10]`, `Ep. 3`, `epoch-3` and `Epoch No. 3` count epochs, `epoch1,step2` both.
 `0/2`, `1/2` and `2/2` are three of two: they count parts of an epoch, and give no time.  `Epoch 3 - VAL - Batch 100` is of a
 validation.  `dt` beside an epoch alone is its time.
 
@@ -132,7 +136,9 @@ Where the lines say the epoch, a second bar of it with another total is that of 
 step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  The one bar of a log in which nothing else counts is the
 training's, if the log's name, or that of the script in its lines, is of a training (`train_walker.log`, `finetune.py`) and no
-line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Where short bars tell too little for
+a time of their own, and longer ones would stand for all, each bar has the mean of its steps.  A loss in brackets within a
+label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside

@@ -36,6 +36,7 @@ _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual 
 _FEW = 3  # windows: the mean of all is known better
 _HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one may not stand for all
 _SKIPPED = 50  # times as many steps as later drawings count: those that a resumed training skips at once
+_NEARLY_FULL = 0.95  # of a bar whose last steps may not be drawn
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -80,6 +81,15 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     if len(updates) >= _SURELY and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
         return BarTimes(_by_clock(start, drawings), rate_s, span_s / steps)
     return BarTimes(_by_clock(start, drawings))
+
+
+def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
+    """The mean of all steps of a bar that was drawn from its start until it was full, by its elapsed seconds."""
+    drawings = list(_first_drawings(until_full(drawings)))
+    first, last = drawings[0], drawings[-1]
+    if first.step or first.elapsed_s or not last.elapsed_s or last.step < _NEARLY_FULL * (last.total or last.step + 1):
+        return BarTimes({})
+    return BarTimes({last.step: _BarTime((last.elapsed_s + 0.5) / last.step, last.step)})
 
 
 def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:

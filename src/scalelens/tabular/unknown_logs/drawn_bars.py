@@ -7,7 +7,9 @@ lines say the epoch, a second bar of it with another total is that of its valida
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scalelens.parsing.bar_times import BarTimes, times_of
+import numpy as np
+
+from scalelens.parsing.bar_times import BarTimes, time_of_whole, times_of
 from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.unknown_logs.kept_bars import is_drawn_again
@@ -16,6 +18,7 @@ STEP = "step"
 EPOCH = "epoch"
 BAR_TIME = "step time by the bar [s]"
 BAR_STEPS = "steps of the time by the bar"
+_TIMED, _LONGER = 0.9, 1.05  # share of the steps, and by how much more they take than all
 _LAST, _UNDRAWN_S = 0.05, 0.2  # of a bar: what may be missing at its end
 
 
@@ -55,8 +58,8 @@ class _Bar:
         left = (last.total or 0) - self.top
         return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
 
-    def timed(self) -> tuple[list[TableRecord], BarTimes]:
-        times = times_of(self.drawings)
+    def timed(self, as_whole: bool) -> tuple[list[TableRecord], BarTimes]:
+        times = time_of_whole(self.drawings) if as_whole else times_of(self.drawings)
         records = []
         for count, record in sorted(self.records.items()):
             cells = {**record.cells, STEP: self.steps_before + count, EPOCH: self.epoch}
@@ -69,13 +72,22 @@ class _Bar:
 class DrawnBars:
     """Turns drawings into records, bar by bar."""
 
-    def __init__(self, with_epochs: bool, one_for_each_epoch: bool = False) -> None:
+    def __init__(self, with_epochs: bool, one_for_each_epoch: bool = False, as_wholes: bool = False) -> None:
+        self.as_wholes = as_wholes  # each bar has the mean of its steps, and nothing else
+        self.wholes = np.zeros((2, 2))  # steps and seconds: of all bars drawn until they were full, and by their times
         self.with_epochs = with_epochs  # bars are drawn again and again
         self.one_for_each_epoch = one_for_each_epoch  # and only when they are full
         self.disputed: tuple[int, BarTimes] | None = None  # the first bar whose rates contradict its seconds
         self._bars: dict[Any, _Bar] = {}
         self._trained: dict[Any, _Bar] = {}  # the last bar of training
         self._first_epoch: int | None = None  # 0 or 1, as the log counts
+
+    @property
+    def short_ones_lack_times(self) -> bool:
+        """Whether bars have no times because they are too short for them, so that those with times are too long."""
+        (steps, seconds), (timed_steps, timed_s) = self.wholes
+        few = 0 < timed_steps < _TIMED * steps
+        return bool(few and timed_s / timed_steps > _LONGER * seconds / steps)
 
     def records(self, drawn: Iterator[Drawn]) -> Iterator[TableRecord]:
         for record, drawing in drawn:
@@ -116,7 +128,10 @@ class DrawnBars:
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:
         if not bar.trains:
             return
-        records, times = bar.timed()
+        records, times = bar.timed(self.as_wholes)
+        for whole in time_of_whole(bar.drawings).by_step.values():
+            told = sum(t.steps for t in times.by_step.values()), sum(t.steps * t.step_s for t in times.by_step.values())
+            self.wholes += (whole.steps, whole.steps * whole.step_s), told
         if times.rate_s and not self.disputed and records:
             self.disputed = records[0].line, times
         for record in records:

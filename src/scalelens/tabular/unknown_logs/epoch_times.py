@@ -68,6 +68,11 @@ class _EpochTimes(NamedTuple):
         write_rows(source, rows, self.records, self.survey, [*self.readings, self.time], stream=EPOCHS)
         return [self.time]
 
+    def seconds(self, source: Source) -> float:
+        """Of all epochs together."""
+        times = [float(record.cells.get(self.time.column, 0.0)) for record in self.records(source)]
+        return (times[-1] if self.time.role == "elapsed" else sum(times)) * self.time.factor
+
 
 def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape | None = None) -> _EpochTimes | None:
     """The time of each epoch, in lines beside those of `steps`, which have none; or where no line is a record."""

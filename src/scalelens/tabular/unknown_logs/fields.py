@@ -100,7 +100,7 @@ _NUMBERS = re.compile(  # where one of these may be
 )
 _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
 _EPOCH_DOTTED = re.compile(
-    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d))"
+    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]|/\d{1,6}\]| [|-] | [bsi]\d))"
     r"|ep(?=\d{1,6} (?:train|val|loss)))",
     re.IGNORECASE,
 )  # Ep. 3, E3:, Ep3 TrainLoss
@@ -127,6 +127,12 @@ _UNIT_WITHIN = re.compile(
 # `Time (min): 0.27` is in minutes, but where the same line has a maximum or a mean.
 _MINUTES_OR_HOURS = re.compile(r"(?<![a-z])((?:time|elapsed|duration|took) ?[(\[])(min|h)(?=[)\]])", re.IGNORECASE)
 _OF_SEVERAL = re.compile(r"[(\[](?:max|avg|mean|median|std)", re.IGNORECASE)
+# `Training (loss: 6.05, grad: 9.94): 100%|###|` is of the bar that began as `Training:   0%|   |`.
+_IN_LABEL = re.compile(
+    r"(?<=[A-Za-z]) ?\((?:[A-Za-z][\w ]{0,20}[:=] ?[-+]?(?:\d+\.\d+(?:[eE][-+]?\d+)?|nan|inf)(?:, |(?=\)))){1,8}\)"
+    r"(?=:? {0,4}\d{1,3}%\|)",
+    re.IGNORECASE,
+)
 # `0.524s / iter` is `0.524s/iter`.
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
 # `30.5 s/epoch` is `epoch time: 30.5 s`.
@@ -236,6 +242,8 @@ def parsed(text: str) -> Parsed:
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
     bar, drawing = "", None
+    if "%|" in text:
+        text = _IN_LABEL.sub("", text, count=1)
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it

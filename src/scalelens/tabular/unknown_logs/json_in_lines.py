@@ -42,6 +42,20 @@ def json_written_out(text: str) -> str | None:
     return " ".join(part for part in (stamp, text[:start].rstrip(), ", ".join((*words, *counts, *others))) if part)
 
 
+def is_record(text: str) -> bool:
+    """Whether a line is an object that counts epochs or steps, and holds numbers and words without digits alone."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    values = found.items() if isinstance(found, dict) else ()
+    counts = any(read_name(name).role in _COUNTS and isinstance(value, int) for name, value in values)
+    return counts and all(
+        isinstance(value, int | float | None) or (isinstance(value, str) and not _HAS_DIGIT.search(value))
+        for _, value in values
+    )
+
+
 def _values_in(found: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Numbers and short texts of an object and of those in it, with their names."""
     for key, value in found.items():

@@ -18,6 +18,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.decimal_commas import with_points
+from scalelens.tabular.unknown_logs.json_in_lines import is_record
 
 NAMERS: WeakKeyDictionary[Source, Callable[[str], str]] = WeakKeyDictionary()  # of counts that no word names
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
@@ -61,8 +62,8 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 text = container_time[0] + text
             elif stamp and not stamp_in(text):
                 text = stamp + text
-            if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
-                continue  # of a JSON document, which may quote a log
+            if _is_of_document(text.strip()):
+                continue
             stamp = ""
             if k == 0 or own_rank is not None or own_location is not None:
                 rank, location = own_rank, own_location
@@ -75,6 +76,11 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))
+
+
+def _is_of_document(text: str) -> bool:
+    """Whether a line is of a JSON document, which may quote a log; an object that is a record itself is read."""
+    return text[:1] in ('"', "{") and (text[0] == '"' or is_json(text)) and not is_record(text)
 
 
 def _raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:

@@ -1,7 +1,8 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
+import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scalelens.parsing.recurring_lines import RECURS
@@ -21,10 +22,12 @@ from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
+from scalelens.tabular.unknown_logs.stated_times import Whole
 from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.times_beside import times_beside
 from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
+from scalelens.tabular.unknown_logs.times_by_wholes import between_stamps, told_by_wholes
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
@@ -32,6 +35,7 @@ from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be the time of either: use {}"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
+_OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
 _USELESS = 0.2  # of a rate: with a last digit of more it tells no time
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
@@ -73,6 +77,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     table = LineTable(shape)
     if not measures_time(shape):
         table.beside = times_beside(source, table)
+    table.wholes = functools.partial(_wholes, source, shapes, table)
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
@@ -80,6 +85,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if timed == {"elapsed"} and shape.counts_steps:
         rows.flush()
         timed = timed if rows.timed_steps else set()  # a time since the start may be too coarse for any step
+    if timed & {*_OF_A_STEP} and table.write_epochs:
+        rows.assigned = [*rows.assigned, *table.write_epochs(source, rows)]
     untimed = not timed and printed is None
     bar = (
         chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
@@ -102,6 +109,17 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         if not (told or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)
     return lacking
+
+
+def _wholes(source: Source, shapes: Sequence[Shape], table: LineTable) -> Iterator[Whole]:
+    """How long all records took together, by what the log states, by the stamps around them, or by its epochs."""
+    if len(table.stated.totals) == 1:
+        yield Whole(table.stated.totals[0], _OF_TOTAL)
+    if span_s := between_stamps(source, table.shape.first, table.shape.last):
+        yield Whole(span_s, _OF_SPAN)
+    if table.shape.counts_steps and (epochs := epoch_times_in(source, shapes, table.shape)):
+        table.write_epochs = epochs.write
+        yield Whole(epochs.seconds(source), _OF_SPAN)
 
 
 def _counts_batches_alone(shape: Shape) -> bool:
@@ -171,6 +189,9 @@ def _read_shape(
         None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
     )
     survey = Survey(times.seen(table.records(source)))
+    if table.bars and table.bars.short_ones_lack_times:
+        table.read_bars_as_wholes()
+        survey = Survey(table.records(source))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     if unknown and doubted == "epochs":
         readings = [_doubted(reading, table.columns[role]) for reading in readings]
@@ -407,6 +428,8 @@ def _shown_by_times(
         return dict([told])
     if by_gaps := told_by_gaps(times):
         return dict([by_gaps])
+    if by_whole := told_by_wholes(times, table.wholes):
+        return dict([by_whole])
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}

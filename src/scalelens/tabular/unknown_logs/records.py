@@ -2,21 +2,23 @@
 
 import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.role_table import UNITS_OF_KIND
+from scalelens.tabular.roles import ColumnReading
 from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
-from scalelens.tabular.unknown_logs.stated_times import StatedTimes
+from scalelens.tabular.unknown_logs.stated_times import StatedTimes, Whole
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
@@ -102,7 +104,11 @@ class LineTable:
         timed = [name for name, unit in shape.units.items() if unit in TIMES]
         # `train: 9.1s - val: 3.2s`, where nothing else has a time
         self.times_by_phase = shape.of_epochs_alone and all(_BY_PHASE.fullmatch(name) for name in timed)
+        self.wholes: Callable[[], Iterable[Whole]] = list  # how long all of its records took together
+        # Writes the times of the epochs that other lines state, where these show which time that of its records is.
+        self.write_epochs: Callable[[Source, Rows], list[ColumnReading]] | None = None
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
+        self.bars_as_wholes = False  # their times are means of whole bars
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
 
@@ -198,7 +204,9 @@ class LineTable:
         if self.shape.drawn is None:
             records = self.of_lines(one.record for one in parsed)
         else:
-            self.bars = DrawnBars(EPOCH in self.columns.values(), self.shape.one_for_each_epoch)
+            self.bars = DrawnBars(
+                EPOCH in self.columns.values(), self.shape.one_for_each_epoch, as_wholes=self.bars_as_wholes
+            )
             records = self.bars.records(parsed)
         for record in records:
             if len(kept) <= _MOST_KEPT:
@@ -206,6 +214,10 @@ class LineTable:
             yield record
         if len(kept) <= _MOST_KEPT:
             self._kept = kept
+
+    def read_bars_as_wholes(self) -> None:
+        """Lets the records be read again, with the mean of its steps as the time of each bar."""
+        self.bars_as_wholes, self._kept = True, None
 
     def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """The records of lines that are no drawings, each step's once."""

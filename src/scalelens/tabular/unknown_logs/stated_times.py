@@ -6,6 +6,8 @@
 They show in which unit the times of the records are: these have that mean, or add up to that total.
 """
 
+from typing import NamedTuple
+
 import ahocorasick_rs
 
 from scalelens.parsing import lazy_re as re
@@ -45,6 +47,13 @@ _OF_DAY = re.compile(
 )  # completed at 17:56:00
 _SPAN = re.compile(r"(?:(\d+) days?, )?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*\Z")  # Training time 0:12:34
 _MOST = 20  # of each kind
+
+
+class Whole(NamedTuple):
+    """How long all records took together."""
+
+    seconds: float
+    least: float  # share of it that the times of the records add up to at least: something lies between them
 
 
 class StatedTimes:

@@ -4,14 +4,23 @@
     update 4 | total steps 65536 | steps per sec 1540.3 | total time 42.5 | iteration time 10.5
 
 1540.3 times 42.5 is 65,536: the total time is in seconds since the start, and so is what it grows by.
+
+    step 20 | loss 3.1 | 505ms | 8111 tok/s
+    step 30 | loss 2.9 | 550ms | 7447 tok/s
+
+Each time 8,111 tokens per second is 4,096 tokens: a power of two, as the tokens of a step mostly are.  So the time is
+that of one step; that of all ten since the line before would give ten times a power of two.
 """
 
 import itertools
+import math
+import statistics
+from collections import Counter
 from collections.abc import Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIMES
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _PER_SECOND = re.compile(
@@ -21,6 +30,10 @@ _TIME = re.compile(r"time|elapsed|duration", re.IGNORECASE)
 _LEAST_LINES = 5
 _MOSTLY = 0.9
 _NEAR = 0.02  # between a count and the rate times the time
+_WORK = ("samples_per_s", "tokens_per_s")
+_SAME = 0.002  # between what a step has of samples or tokens, over all lines, and a power of two
+_LEAST_WORK = 3  # the power: eight samples
+_LEAST_APART = 5  # steps between two lines
 _FACTORS = 4  # the last count over the first: what is true of each of them is no accident
 
 
@@ -28,7 +41,7 @@ def told_by_rate(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     """The role, and the column with its unit: the time of a step, else the time since the start."""
     whole = _since_start(times)
     if whole is None:
-        return _of_each_step(times)
+        return _of_each_step(times) or _of_usual_work(times)
     totals = times.values[whole]
     steps = times.values.get(times.step or "", [])
     grown = [later - total for total, later in itertools.pairwise(totals)]
@@ -84,6 +97,32 @@ def _of_each_step(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
         hits |= {span} if all(grown) and _are_alike(product, grown) else set()
     role = "epoch_time" if times.of_epochs else "batch_time"
     return (role, (hits.pop(), "s")) if len(hits) == 1 else None
+
+
+def _of_usual_work(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
+    """The time that, times a rate of samples or tokens, is a power of two: of a step, or of as many as lie between."""
+    steps = times.values.get(times.step or "", [])
+    gaps = Counter(later - step for step, later in itertools.pairwise(steps))
+    usual, lines = next(iter(gaps.most_common(1)), (0.0, 0))
+    if times.of_epochs or len(steps) < _LEAST_LINES or usual < _LEAST_APART or math.log2(usual).is_integer():
+        return None
+    columns = {name: values for name, values in times.values.items() if len(values) == len(steps)}
+    spans = [name for name in columns if read_name(name).role == "time"]
+    rates = [name for name in columns if read_name(name).role in _WORK]
+    if len(spans) != 1 or lines < _MOSTLY * (len(steps) - 1):
+        return None
+    hits = set()
+    for rate, (role, apart) in itertools.product(rates, (("interval_time", 1.0), ("span_time", usual))):
+        done = [each * second for each, second in zip(columns[rate], columns[spans[0]], strict=True)]
+        typical = statistics.median(done)
+        if typical <= 0 or not _are_alike(done, [typical] * len(done)):
+            continue
+        unit = read_name(spans[0]).unit
+        for candidate in (unit,) if unit else times.units:
+            power = math.log2(typical * TIMES[candidate] / apart)
+            even = abs(2.0 ** (power - round(power)) - 1) <= _SAME
+            hits |= {(role, (spans[0], candidate))} if even and power > _LEAST_WORK - 0.5 else set()
+    return hits.pop() if len(hits) == 1 else None
 
 
 def _is_time(name: str) -> bool:
