@@ -115,6 +115,10 @@ SOURCE_FILE = re.compile(r"\b\w+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)* - (?=(?:
 VALIDATED = re.compile(
     r"(?<![a-z])(?:val|valid|validation|test|dev)[ _-](?:acc(?:uracy)?|loss|f1|auc|err(?:or)?)(?![a-z])", re.IGNORECASE
 )
+_TIME_OF_EPOCH = re.compile(
+    r"(?<![a-z_])(?<!val )(?<!valid )(?<!validation )(?<!eval )(?<!test )ep(?:och)?[_ ](?:time|duration)(?![a-z])",
+    re.IGNORECASE,
+)
 
 
 class Recurring(NamedTuple):
@@ -332,7 +336,8 @@ def _traits_of(skeleton: str) -> _Traits:
     if ".py" in skeleton or " - " in skeleton:
         searched = SOURCE_FILE.sub(_masked, searched)
     if "poch" in skeleton and (time := _TIME_OR_RATE.search(skeleton)):
-        searched = searched[: time.end()] + VALIDATED.sub(_masked, searched[time.end() :])
+        before = 0 if _TIME_OF_EPOCH.search(skeleton) else time.end()
+        searched = searched[:before] + VALIDATED.sub(_masked, searched[before:])
     if (other := ELSEWHERE.search(searched)) and (other.start() < positions[0] or not training):
         return _Traits((), False, False)
     without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))

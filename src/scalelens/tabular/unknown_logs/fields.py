@@ -242,9 +242,7 @@ def parsed(text: str) -> Parsed:
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
     bar, drawing = "", None
-    if "%|" in text:
-        text = _IN_LABEL.sub("", text, count=1)
-    if drawn := written_out(text):
+    if drawn := written_out(_IN_LABEL.sub("", text, count=1) if "%|" in text else text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
     text = with_seconds(_with_counts_named(text))

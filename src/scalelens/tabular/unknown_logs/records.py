@@ -60,7 +60,8 @@ MEAN_TIME = re.compile(
     re.IGNORECASE,
 )
 TIME_IN_SHORT = (
-    "t", "T", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed", "Completed",
+    "t", "T", "ep_time", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed",
+    "Completed",
 )  # fmt: skip
 FRAMES_PER_S = ("sps", "fps")  # beside what an agent gained: a frame, or a step of its environment, is a sample
 _TRAINS = re.compile(r"train(?:ing)?(?: in)?", re.IGNORECASE)
