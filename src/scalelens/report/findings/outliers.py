@@ -54,7 +54,7 @@ def _weight_of(row: Mapping[str, Any]) -> float:
     if row["verdict"] == "unknown":
         return _UNDECIDED
     if row["verdict"] == "late" and row["late_share"] is not None:
-        return min(max(row["late_share"], _UNMEASURED), 1.0)
+        return min(max(float(row["late_share"]), _UNMEASURED), 1.0)
     return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
