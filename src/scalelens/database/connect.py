@@ -103,7 +103,6 @@ def connect_to(
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true; "  # segments never change
-        "SET asof_loop_join_threshold = 0; "  # DuckDB's guess of how few rows there are is often wrong: then it is slow
         "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
     plan_quickly(connection, is_little, by_hand)
@@ -123,7 +122,10 @@ def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool, by_hand
     """Leaves out what planning does not need, of little rows, and of SQL that is ours or was written `by_hand`."""
     spared = _SLOW_TO_PLAN + (_FOR_MANY_ROWS + (() if by_hand else _FOR_SQL_BY_HAND) if is_little else ())
     known = {name for (name,) in connection.execute("FROM duckdb_optimizers()").fetchall()}
-    connection.execute(f"SET disabled_optimizers = '{','.join(sorted(known.intersection(spared)))}'")
+    connection.execute(
+        f"SET disabled_optimizers = '{','.join(sorted(known.intersection(spared)))}'; "
+        "SET asof_loop_join_threshold = 0"  # DuckDB's guess of how few rows there are is often wrong: then it is slow
+    )
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMORY_GIB) -> str:
