@@ -203,6 +203,28 @@ def test_a_lost_call_spoils_its_own_step_alone(warehouse: Warehouse) -> None:
     assert len(warehouse.ask("FROM collectives() WHERE call IS NULL")) == 5
 
 
+@pytest.mark.parametrize("ahead_us", [0, 3_600_000_000])
+def test_an_order_in_which_a_rank_leaves_before_another_comes_is_none(warehouse: Warehouse, ahead_us: int) -> None:
+    """A late rank's trace begins two calls later, and the times of its kernels put four calls of two steps into one."""
+    starts_us = [0, 20_000, 30_000, 300_000, 310_000, 450_000, 460_000, 900_000]
+    rows = fill(warehouse, [[start + rank for rank in range(3)] for start in starts_us], (0, 0, ahead_us))
+    for position, row in enumerate(rows):
+        row["train_step"] = 1 + (position // 3 - (2 if row["rank"] == 2 else 0)) // 4
+    warehouse.connection.execute("DELETE FROM events")
+    warehouse.insert("events", [row for position, row in enumerate(rows) if position not in (2, 5)])
+    calls = warehouse.ask("FROM collective_calls()")
+    assert {(row["call"], row["matched_by"]) for row in calls} == {(None, None)}
+    assert {row["note"] for row in calls} == {
+        "by their order a rank would leave an all_reduce before another comes: not matched"
+    }
+    assert warehouse.ask("FROM late_ranks()") == []
+    for row in rows:
+        row["train_step"] = 1
+    warehouse.connection.execute("DELETE FROM events")
+    warehouse.insert("events", rows)
+    assert warehouse.column("SELECT DISTINCT matched_by FROM collective_calls()") == ["order"]
+
+
 def test_a_rank_that_has_none_of_a_kind_is_a_mismatch(warehouse: Warehouse) -> None:
     rows = fill(Warehouse())
     warehouse = Warehouse()

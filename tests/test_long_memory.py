@@ -9,7 +9,7 @@ import scipy.signal
 
 from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.effective_size import ranks
-from scalelens.statistics.long_memory import share_around_median
+from scalelens.statistics.long_memory import share_around
 from scalelens.statistics.medians import median_intervals
 from simulated_series import UNNAMED, ar1, drift_under_jitter, median_of
 
@@ -130,7 +130,7 @@ def variance_of_median(values: Values) -> float:
 
     The interval is wider by what is not known of the process: of uncorrelated values 1.2 times in the median, of 1,000.
     """
-    return float(len(values) * (share_around_median(ranks(values)) / 0.98) ** 2)
+    return float(len(values) * (share_around(ranks(values)) / 0.98) ** 2)
 
 
 def of_signs(phi: float) -> float:
@@ -153,5 +153,5 @@ def test_a_short_memory_is_taken_for_little_more_than_it_is(phi: float, n: int) 
 
 
 def test_constant_and_tied_values_raise_nothing() -> None:
-    assert share_around_median(np.zeros(100)) == 0
-    assert share_around_median(np.tile([1.0, 2.0], 50)) >= 0
+    assert share_around(np.zeros(100)) == 0
+    assert share_around(np.tile([1.0, 2.0], 50)) >= 0

@@ -440,6 +440,10 @@ def test_a_rate_of_a_loop_of_ones_own_is_compared_once_it_is_said_to_be_of_the_j
         assert invoke(f"ingest . -w {scope} --map '{column}:{scope}'").exit_code == 0
         assert len(ask_sql(Path(scope), "FROM scaling(metric := 'throughput')")) == points
     assert "3 runs: the printed rate is of a device" in " ".join(invoke(f"{ask} -w rank").output.split())
+    for warehouse, doubt in (("open", "Nothing says whether the rates are of the job or of a device."), ("global", "")):
+        assert invoke(f"plot throughput -w {warehouse} -o {warehouse}.json").exit_code == 0
+        description = json.loads(Path(f"{warehouse}.json").read_text())["description"]
+        assert doubt in description and ("Nothing says" in description) == bool(doubt)
 
 
 def _train(folder: Path, devices: int, epoch_s: float) -> None:

@@ -4,10 +4,12 @@ import csv
 import statistics
 from typing import Any
 
+import polars as pl
 import pytest
 
 from conftest import FIXTURES
 from little_warehouse import Row, Warehouse
+from scalelens.report.findings import printed_rates
 
 RATES = "SELECT n_steps, samples_per_s, tokens_per_s, rate_scope FROM rates_logged({})"
 
@@ -96,6 +98,16 @@ def test_a_rate_is_of_the_job_only_where_something_says_so(
     if devices == 2:
         reasons = warehouse.column("SELECT reason FROM not_compared(metric := 'throughput')")
         assert reasons == ["nothing says that the printed rate is of the job"]
+
+
+@pytest.mark.parametrize(("scope", "told"), [("global", "a job does 4 samples/s"), (None, "a run prints 4 samples/s")])
+def test_a_report_says_what_a_printed_rate_is_of(warehouse: Warehouse, scope: str | None, told: str) -> None:
+    for run, rate in (("a", 4.0), ("b", 16.0)):
+        warehouse.run(run)
+        common: Row = {"run_id": run, "file_id": run, "attempt": 0, "phase": "train", "rate_scope": scope}
+        warehouse.insert("steps", [common | {"line": k, "step": k, "samples_per_s": rate} for k in range(5)])
+    (sentence,) = printed_rates.sentences(pl.DataFrame(warehouse.ask(printed_rates.SQL)), {"a": "slow", "b": "fast"})
+    assert sentence.text.startswith(f"2 runs: {told} in slow to 16")
 
 
 @pytest.mark.parametrize(("unit", "scope"), [("tokens/s", "global"), ("tokens/s/device", "rank")])

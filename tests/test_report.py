@@ -98,7 +98,7 @@ NAMES = {"a": "job A", "b": "job B"}
 
 def test_sentence_of_a_slow_rank() -> None:
     row = {"run_id": "a", "rank": 17, "node": "n0042", "verdict": "slow", "cause": "gpu", "ratio": 1.14, "q": 0.001,
-           "flagged_share": 0.96, "n_steps": 50, "peers": 64, "evidence": "", "reason": None}  # fmt: skip
+           "flagged_share": 0.96, "n_steps": 50, "peers": 64, "late_share": None, "evidence": "", "reason": None}  # fmt: skip
     ordinary = row | {"rank": 3, "verdict": "ordinary", "ratio": 1.0}
     said = outliers.sentences(pl.DataFrame([ordinary, row]), NAMES)
     assert [one.text for one in said] == [
@@ -118,6 +118,22 @@ def test_sentence_of_a_slow_rank() -> None:
     assert said[0].text == "Rank 17 on n0042 of job A keeps the others waiting. Cause: its host."
     assert said[0].doubt == "50 steps, compared with 63 other ranks. Evidence: last at 21 of 21 collectives."
     assert outliers.nothing(pl.DataFrame([ordinary])) == "1 rank compared, none stands out."
+
+
+def test_sentence_of_a_rank_that_others_wait_for_in_the_few_steps_of_a_trace() -> None:
+    late = {"run_id": "a", "rank": 2, "node": None, "verdict": "late", "cause": "host", "ratio": 0.95, "q": 0.6,
+            "flagged_share": 0.0, "n_steps": 2, "peers": 4, "late_share": 0.2, "evidence": "", "reason": None}  # fmt: skip
+    rows = pl.DataFrame(
+        [late, late | {"run_id": "b", "late_share": 1.4, "ratio": 0.9}, late | {"rank": 3, "late_share": 0.05}]
+    )
+    said = outliers.sentences(rows, NAMES)
+    assert [(one.text, one.weight) for one in said] == [
+        ("Rank 2 of job B keeps the others waiting, for longer than its steps take. Cause: its host.", 1.0),
+        ("Rank 2 of job A keeps the others waiting, for 20 % of its steps. Cause: its host.", 0.2),
+    ]
+    assert said[0].doubt == "2 steps, too few to be sure, compared with 3 other ranks."
+    assert outliers.run_to_draw(rows) == "b"
+    assert not outliers.sentences(rows.filter(rows["rank"] == 3), NAMES), "a little lateness in two steps is chance"
 
 
 def test_sentence_of_a_rank_that_did_not_come() -> None:

@@ -47,6 +47,24 @@ def test_files_of_tensorboard_are_told_apart_by_when_they_began(warehouse: Wareh
     assert names(warehouse)["c"] == "sft events.out.tfevents.1777777839.n2.8.0", "two of one second"
 
 
+def test_traces_that_a_handler_names_are_called_by_their_folder_and_when_they_were_written(tmp_path: Path) -> None:
+    trace = {
+        "distributedInfo": {"rank": 0, "world_size": 1},
+        "traceEvents": [{"ph": "X", "ts": 1, "dur": 2, "name": "a"}],
+    }
+    for folder, host, stamp in (
+        ("overlap", "ip-10-0-0-7.eu.compute.internal_311", "1698955063520869240"),
+        ("overlap", "ip-10-0-0-7_415", "1698955163520869240"), ("plain", "n1.cluster.eu_9", "1698955263520"),
+        ("sweep", "resnet50_bs_32", "1698955363520869240"),
+    ):  # fmt: skip
+        (tmp_path / folder).mkdir(exist_ok=True)
+        trace["traceEvents"][0]["ts"] += 1
+        (tmp_path / folder / f"{host}.{stamp}.pt.trace.json").write_text(json.dumps(trace))
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    shown = {name for (name,) in scalelens.open(tmp_path / "w").sql("SELECT name FROM run_names()").iter_rows()}
+    assert shown == {"overlap 20231102-195743", "overlap 20231102-195923", "plain", "resnet50_bs_32"}
+
+
 def test_a_log_beside_a_tracker_that_states_less_is_named_by_its_framework(warehouse: Warehouse) -> None:
     for run, facts in {
         "a": {"framework": "torchtitan", "device_model": "NVIDIA GeForce RTX 5090", "devices": 8}, "b": {"devices": 8},

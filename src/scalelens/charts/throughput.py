@@ -15,7 +15,7 @@ Encodings:
              those of different series that would overlap stand beside each other
     bar      a run with its name, the fastest first, where no series has two numbers of devices, or where only their
              names tell most of them apart, or where no log states the devices; where the devices of most runs are
-             unknown, the rate of the whole job
+             unknown, the rate of the whole job, or the printed one of which nothing says what it is of
              of more than 48 runs: over a number in their names that the rates follow, such as a batch; else those
              whose names differ only in what matters least (a seed, a date) share a bar; else a tick each on a line,
              for each folder, file or value of a setting
@@ -118,15 +118,16 @@ def draw(
     mark = "bar" if is_bars else "point"
     is_shared = is_bars and not page.mark and len(points) > run_rates.MOST_RUNS
     caption = [shared, *_caption(kinds, hidden, None if is_shared else mark, is_added, is_printed), *notes]
-    caption += [_of_unsized(rows)] if words.unit(points) == words.JOB else []
+    caption += [_of_unsized(rows, is_printed)] if words.unit(points) == words.JOB else []
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
     return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
 
 
 def _printed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the rates that the logs print as those of a device: a rank has one device."""
-    of_devices = pl.when(pl.col("rate_scope") == "rank").then(1).otherwise(pl.col("devices"))
+    """The rows with the rates that the logs print as those of a device, if they say of what: a rank has one device."""
+    scope = pl.col("rate_scope")
+    of_devices = pl.when(scope == "rank").then(1).when(scope == "global").then(pl.col("devices"))
     return rows.with_columns(
         (pl.col(f"printed_{work}_per_s") / of_devices).alias(f"device_{work}_per_s") for work in ("samples", "tokens")
     )
@@ -161,8 +162,11 @@ def _of_jobs(rows: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     return found.with_columns(*unsized, pl.lit(None, pl.Float64).alias("batch_per_device")), found is printed
 
 
-def _of_unsized(rows: pl.DataFrame) -> str:
-    """A sentence on the devices that are not known."""
+def _of_unsized(rows: pl.DataFrame, is_printed: bool) -> str:
+    """A sentence on the devices that are not known, or on printed rates of which nothing says what they are of."""
+    printed = rows.filter(pl.any_horizontal(pl.col("printed_tokens_per_s", "printed_samples_per_s").is_not_null()))
+    if is_printed and printed["rate_scope"].null_count():
+        return "Nothing says whether the rates are of the job or of a device."
     logs = "no log states" if rows["devices"].count() == 0 else "most logs do not state"
     return f"Rates of whole jobs, because {logs} the number of devices."
 

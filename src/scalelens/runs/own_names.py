@@ -13,12 +13,19 @@ _OF_ANY_LOG = """
 """
 _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
+# HOST_PROCESS.NANOSECONDS.pt.trace.json, as PyTorch's handler calls a trace: the host has a domain, or is one of AWS.
+_OF_A_HOST = re.compile(r"(?:ip(?:-\d+){4}|[\w-]+(?:\.[a-z][\w-]*){1,8})_\d+\.\d{10,19}\.pt\.trace\.json(?:\.\w+)?")
 _NUMBER = re.compile(r"\d{1,5}")
 
 
 def recognizable(stated: str) -> bool:
     """Whether a name that a tracker or a column gives is enough by itself: `wise-sun-7` is, the label `3` is not."""
     return not _NUMBER.fullmatch(stated)
+
+
+def is_of_a_host(file_name: str) -> bool:
+    """Whether a trace is called after the host and the process that wrote it, which says nothing of the run."""
+    return _OF_A_HOST.fullmatch(file_name) is not None
 
 
 def tells_something(name: str, has_facts: bool = True) -> bool:

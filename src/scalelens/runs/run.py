@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from scalelens.runs.copies import Originals, RankLogs
-from scalelens.runs.own_names import recognizable, tells_something
+from scalelens.runs.own_names import is_of_a_host, recognizable, tells_something
 from scalelens.runs.part import Part
 from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
@@ -80,7 +80,11 @@ class Run(NamedTuple):
         if (shared := self._stem_of_ranks()) is not None:
             if tells_something(shared, has_facts):
                 return shared
-        elif not self._has_several_logs() and tells_something(self._stem, has_facts):
+        elif (
+            not self._has_several_logs()
+            and not is_of_a_host(self._file_name)
+            and tells_something(self._stem, has_facts)
+        ):
             return f"{self._stem} ({first.part + 1})" if first.part else self._stem
         folder = PurePath(first.folder).name
         return folder if tells_something(folder, has_facts) else None
@@ -97,8 +101,11 @@ class Run(NamedTuple):
     def _stem(self) -> str:
         if exported := self.parts[0].exported_run:
             return exported
-        name = self.parts[0].path.rpartition("/")[2]
-        return name.split(".", 1)[0] or name
+        return self._file_name.split(".", 1)[0] or self._file_name
+
+    @property
+    def _file_name(self) -> str:
+        return self.parts[0].path.rpartition("/")[2]
 
     def _stem_of_ranks(self) -> str | None:
         """What the names of its files have in common where each is that of a rank; None where they are not so named."""

@@ -1,9 +1,9 @@
-"""How many uncorrelated values would say as much about the median as the values of an autocorrelated series.
+"""How many uncorrelated values would say as much about a quantile as the values of an autocorrelated series.
 
 Four estimates see different things; their smallest counts.  Lag 1 is steady in short series, the initial positive
 sequence sees correlation at all lags, block means see what is slow and lies below much noise, and the spectrum sees
-long memory (long_memory.py).  The second and the third look at the signs, -1 below the median and 1 above it: the
-variance of their mean is what the interval of a median rests on.  Ranks, which the other two look at, show more of
+long memory (long_memory.py).  The second and the third look at the signs, -1 below the quantile and 1 above it: the
+variance of their mean is what the interval of a quantile rests on.  Ranks, which the other two look at, show more of
 what lies below noise.
 
 Values are of one series, shape (n,), or of several, shape (rows, widest): of a thousand values numpy's calls take as
@@ -12,10 +12,13 @@ as the array; what stands behind the end of a row does not count.  Sums are of s
 numbers, which are exact in any order, so that a series has the same answer alone and beside others.
 """
 
+from math import exp, sqrt
+
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.long_memory import share_around_median
+from scalelens.statistics.long_memory import share_around
+from scalelens.statistics.significance import normal_quantile
 
 _Values = npt.NDArray[np.float64]
 _Lengths = npt.NDArray[np.int64]
@@ -25,16 +28,16 @@ _Lengths = npt.NDArray[np.int64]
 _BLOCKS = ((10, 0.7507),)
 _BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
 _PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
-_HALF_WIDTH = 0.98  # over the square root of n_eff: the share of values by which an interval reaches to each side
+_NORMAL_95 = 1.96
 _FEWEST_OF_SPECTRUM = 32  # values: fewer show no spectrum
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
 _MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
 _NOTHING = 1e-13  # of the sum of squares: a variance below it is what rounding leaves of none
 
 
-def _signs_of(values: _Values, medians: _Values) -> _Values:
-    """-1 below the median, 1 above it and 0 at it, in half the memory as long as sums of them stay exact there."""
-    signs = (values > medians).view(np.int8) - (values < medians).view(np.int8)
+def _signs_of(values: _Values, levels: _Values) -> _Values:
+    """-1 below the level, 1 above it and 0 at it, in half the memory as long as sums of them stay exact there."""
+    signs = (values > levels).view(np.int8) - (values < levels).view(np.int8)
     return signs.astype(np.float32 if values.shape[-1] < _MOST_IN_SINGLE_PRECISION else np.float64)
 
 
@@ -197,16 +200,32 @@ def block_effective_shares(rows: _Values, n: _Lengths, blocks: int, worth: float
     return np.where(length > 0, np.minimum(share, 1.0), 1.0)
 
 
-def effective_size(
-    values: _Values, median: _Values | float, likeness: _Values | float, rank: _Values, n: _Lengths | None = None
-) -> _Values:
-    """Number of uncorrelated values that say as much about the median as `values`, (...) of shape (..., n); at most n.
+def half_width(quantile: float) -> float:
+    """How far the interval of a quantile, 0 to 1 without, reaches to each side, times the square root of n_eff.
 
-    `likeness` is the lag-1 autocorrelation of `rank`, the ranks of the values.  An autoregressive series of first order
-    is worth n (1 - r) / (1 + r) values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
+    As the share of a normal distribution that lies as far from its median.  For the median that is the share of the
+    values themselves.  Of n_eff values the share below the quantile has the variance p (1 - p) / n_eff.
+    """
+    z = normal_quantile(quantile)
+    return _NORMAL_95 * sqrt(quantile * (1 - quantile)) * exp(z * z / 2)
+
+
+def effective_size(
+    values: _Values,
+    level: _Values | float,
+    likeness: _Values | float,
+    rank: _Values,
+    n: _Lengths | None = None,
+    quantile: float = 0.5,
+) -> _Values:
+    """Number of uncorrelated values that say as much about a quantile as `values`, (...) of shape (..., n); at most n.
+
+    `level` is the quantile, and `likeness` the lag-1 autocorrelation of `rank`, the ranks of the values.  An
+    autoregressive series of first order is worth n (1 - r) / (1 + r) values (Bayley and Hammersley, J. R. Stat. Soc. 8,
+    1946).
     """
     alike = np.maximum(likeness, 0.0)
-    signs, lengths = rows_of(_signs_of(values, np.asarray(median)[..., None]), n)
+    signs, lengths = rows_of(_signs_of(values, np.asarray(level)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
     share = np.minimum(share, 1 / correlation_times(signs, lengths))
     for blocks, worth in _BLOCKS:
@@ -216,9 +235,9 @@ def effective_size(
         for blocks, worth in _BLOCKS_WHERE_PERSISTENT:
             of_blocks = block_effective_shares(signs[rows], lengths[rows], blocks, worth)
             share[rows] = np.minimum(share[rows], of_blocks)
-    ranks_of_rows = np.atleast_2d(rank)
+    ranks_of_rows, width = np.atleast_2d(rank), half_width(quantile)
     for row in np.flatnonzero(lengths >= _FEWEST_OF_SPECTRUM):
-        to_each_side = share_around_median(ranks_of_rows[row, : lengths[row]])
+        to_each_side = share_around(ranks_of_rows[row, : lengths[row]], quantile)
         if to_each_side > 0:
-            share[row] = min(share[row], (_HALF_WIDTH / to_each_side) ** 2 / lengths[row])
+            share[row] = min(share[row], (width / to_each_side) ** 2 / lengths[row])
     return np.asarray((lengths * share).reshape(values.shape[:-1]))

@@ -1,4 +1,4 @@
-"""How well a series shows its median that may wander more slowly than lag 1 and block means see.
+"""How well a series shows a quantile of itself that may wander more slowly than lag 1 and block means see.
 
 The spectrum of a series with long memory rises towards frequency 0 as a power, and no stretch of it is long enough to
 see all of the changes; a drift that takes as long as the series is seen as little.  The spectrum of the ranks is
@@ -9,7 +9,7 @@ interval wider.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import ceil, erf, log, sqrt
+from math import ceil, erf, exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from scalelens.statistics.plain_median import median
+from scalelens.statistics.significance import normal_quantile
 
 _Values = npt.NDArray[np.float64]
 
@@ -48,9 +49,10 @@ _OF_WANDERING = 4  # lowest frequencies, which rise by long memory too
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
 _NARROWEST, _FARTHEST, _HALVINGS = 1e-3, 20.0, 14  # standard deviations of the series; known to one in 1,000 by then
-_IN_ONE = 200  # places of the table in one standard deviation
-_OUTSIDE = np.array([1 - erf(place / _IN_ONE / sqrt(2)) for place in range(8 * _IN_ONE + 1)])
+_IN_ONE, _WITHIN = 200, 8  # places of the table in one standard deviation, and how many of these it has to each side
+_OUTSIDE = np.array([1 - erf(place / _IN_ONE / sqrt(2)) for place in range(-_WITHIN * _IN_ONE, _WITHIN * _IN_ONE + 1)])
 _TO_NEXT = np.append(np.diff(_OUTSIDE), 0.0)
+_NODES = 8  # of the mean over an angle, by Gauss and Legendre
 
 
 class _Models(NamedTuple):
@@ -58,40 +60,65 @@ class _Models(NamedTuple):
 
     inverse: _Values
     sum_of_logs: _Values  # shape (models,)
-    of_median: _Values  # n times the variance of the median of n values
+    of_quantile: _Values  # n times the variance of the quantile of n values
     log_weight: _Values  # of what is believed beforehand
 
 
 class _Correlated(NamedTuple):
-    """Autocorrelations of models at lags from 0 on, and those of their signs, shape (models, lags)."""
+    """Autocorrelations of models at lags from 0 on, shape (models, lags)."""
 
     correlations: _Values
-    of_signs: _Values
     log_weight: _Values  # of what is believed beforehand
 
 
 @lru_cache(maxsize=16)
-def _models(n: int, apart: int) -> _Models:
+def _models(n: int, apart: int, quantile: float, of_scatter: bool) -> _Models:
     """The models of a series of n values, each a mean of `apart`.
 
     A short series blurs its spectrum, so that the expected periodogram is taken in its place (Sykulski and others,
-    Biometrika 106, 2019), and the variance of the median is that of n values, not of many.  It is that of a normal
-    series, whose signs have the correlation 2 / pi arcsin(r).
+    Biometrika 106, 2019), and the variance of the quantile is that of n values, not of many.  It is that of a normal
+    series; or, with `of_scatter`, of one that lies below its quantile as its distance from the middle explains it.
     """
-    known, taper = _correlated(1 << (n - 1).bit_length(), apart), 1 - np.arange(n) / n
+    longest = 1 << (n - 1).bit_length()
+    known, taper = _correlated(longest, apart), 1 - np.arange(n) / n
+    below = known.correlations if of_scatter else _of_below(longest, apart, quantile)
     spectra = 2 * np.fft.rfft(known.correlations[:, :n] * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
     spectra = np.maximum(spectra, _NEGLIGIBLE)
-    of_median = np.pi / 2 * np.maximum(2 * (known.of_signs[:, :n] * taper).sum(axis=1) - 1, _NEGLIGIBLE)
-    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, known.log_weight)
+    z = normal_quantile(quantile)
+    time = np.maximum(2 * (below[:, :n] * taper).sum(axis=1) - 1, _NEGLIGIBLE)
+    if of_scatter:
+        rarer = min(quantile, 1 - quantile)
+        squared_correlation = 12 * rarer * (0.5 - rarer) ** 2 / (1 - rarer)  # of uniform values
+        time = 1 + squared_correlation * (time - 1)
+    of_quantile = 2 * np.pi * quantile * (1 - quantile) * exp(z * z) * time
+    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_quantile, known.log_weight)
 
 
 @lru_cache(maxsize=8)
 def _correlated(n: int, apart: int) -> _Correlated:
     """What the models of all series of up to n values share: their values begin with the same correlations."""
     weights, found = zip(*_weighted(n, apart), strict=True)
-    correlations = np.concatenate(found)
-    of_signs = 2 / np.pi * np.arcsin(np.clip(correlations, -1, 1))
-    return _Correlated(correlations, of_signs, np.log(np.concatenate(weights)))
+    return _Correlated(np.concatenate(found), np.log(np.concatenate(weights)))
+
+
+@lru_cache(maxsize=8)
+def _of_below(n: int, apart: int, quantile: float) -> _Values:
+    """`correlations_of_below` of the models at lags 0 to n - 1, shape (models, n)."""
+    return correlations_of_below(_correlated(n, apart).correlations, quantile)
+
+
+def correlations_of_below(correlations: _Values, quantile: float) -> _Values:
+    """Correlations of whether two values of a normal distribution lie below its quantile, shape (...) to (...).
+
+    2 / pi arcsin(r) at the median.  At z the chance that two values of correlation r both lie below it grows with r by
+    the density of both at z, exp(-z^2 / (1 + r)) / (2 pi sqrt(1 - r^2)), which is smooth in arcsin(r).
+    """
+    angles, z = np.arcsin(np.clip(correlations, -1, 1)), normal_quantile(quantile)
+    found: _Values = angles / (2 * np.pi * quantile * (1 - quantile))
+    if z:
+        nodes = zip(*np.polynomial.legendre.leggauss(_NODES), strict=True)
+        found *= sum(weight / 2 * np.exp(-z * z / (1 + np.sin(angles * (1 + node) / 2))) for node, weight in nodes)
+    return found
 
 
 def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
@@ -168,11 +195,21 @@ def _swing(period: float, n: int) -> _Values:
     return np.asarray(np.float64(_DAMPING) ** lags * (np.cos(turn * lags) + sine * np.sin(turn * lags)))
 
 
-def share_around_median(rank: _Values) -> float:
-    """The share of the values by which an interval of the median reaches to each side of it, 0 to 0.5.
+def share_around(rank: _Values, quantile: float = 0.5) -> float:
+    """The share of a normal distribution that lies as far from its median as the interval of a quantile reaches.
 
-    Of ranks in the order of steps, shape (n,) with n of 16 or more.  The likelihood of a model is Whittle's.
+    To each side of it, 0 to 0.5.  For the median this is the share of the values themselves.  Of ranks in the order of
+    steps, shape (n,) with n of 16 or more.  Other quantiles wander with the scatter of the values as well, which the
+    distances of the ranks from their middle show.
     """
+    found = _share_by(rank, quantile, of_scatter=False)
+    if quantile != 0.5:
+        found = max(found, _share_by(np.abs(rank - (len(rank) + 1) / 2), quantile, of_scatter=True))
+    return found
+
+
+def _share_by(rank: _Values, quantile: float, of_scatter: bool) -> float:
+    """The same by ranks or by their distances from the middle alone.  The likelihood of a model is Whittle's."""
     apart = max(len(rank) // _LONGEST, 1)
     spread = float(rank.std())
     if spread == 0:
@@ -183,20 +220,31 @@ def share_around_median(rank: _Values) -> float:
     summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
     beyond = _BEYOND * min(len(rank) / _MANY, 1.0) ** 2  # fewer show even less of how far they wander
-    rest = _without_lines(power)
-    return max(_share_of(one, n, _models(n, apart), beyond) for one in (power, rest) if one is not None)
+    rest, models = _without_lines(power), _models(n, apart, quantile, of_scatter)
+    z = 0.0 if of_scatter else normal_quantile(quantile)
+    return max(_share_of(one, n, models, z, beyond) for one in (power, rest) if one is not None)
 
 
-def _share_of(power: _Values, n: int, models: _Models, beyond: float) -> float:
-    """The same by the periodogram of the ranks, in units of their variance, shape (frequencies,)."""
+def _share_of(power: _Values, n: int, models: _Models, z: float, beyond: float) -> float:
+    """The same by the periodogram of the ranks, in units of their variance, shape (frequencies,).
+
+    A series that wanders scatters less than its process, and a quantile other than the median lies farther out there.
+    """
     sizes = models.inverse @ power / len(power)
     if not np.all(sizes > 0):
         return 0.0
     likelihood = models.log_weight - len(power) * np.log(sizes) - models.sum_of_logs
     weights = np.exp(likelihood - likelihood.max())
     counts = weights > _UNLIKELY
-    deviations = np.sqrt(sizes[counts] * models.of_median[counts] / n)
-    return erf(_half_width(weights[counts] / weights[counts].sum(), deviations, beyond) / sqrt(2)) / 2
+    weights, sizes = weights[counts] / weights[counts].sum(), sizes[counts]
+    deviations = np.sqrt(sizes * models.of_quantile[counts] / n)
+    if z:  # to both sides: an interval is as wide on the one as on the other
+        farther = z * (np.sqrt(np.maximum(1 + sizes - power.mean(), 0.0)) - 1) / deviations
+        weights, deviations = np.tile(weights / 2, 2), np.tile(deviations, 2)
+        half = _half_width(weights, deviations, beyond, np.concatenate([farther, -farther]))
+    else:
+        half = _half_width(weights, deviations, beyond)
+    return erf(half / sqrt(2)) / 2
 
 
 def _without_lines(power: _Values) -> _Values | None:
@@ -212,16 +260,16 @@ def _without_lines(power: _Values) -> _Values | None:
     return np.where(is_line, around, power) if is_line.any() else None
 
 
-def _half_width(weights: _Values, deviations: _Values, beyond: float) -> float:
+def _half_width(weights: _Values, deviations: _Values, beyond: float, aside: _Values | float = 0.0) -> float:
     """The width to each side outside of which a mixture of normal distributions has the chance `beyond`.
 
-    By halving its logarithm.  Weights and standard deviations of shape (models,).
+    By halving its logarithm.  Weights, standard deviations, and how many of these each lies aside, of shape (models,).
     """
     low, high = _NARROWEST, _FARTHEST
-    in_one, last = _IN_ONE / deviations, len(_OUTSIDE) - 1
+    in_one, last, nearest = _IN_ONE / deviations, len(_OUTSIDE) - 1, _WITHIN * _IN_ONE - aside * _IN_ONE
     for _ in range(_HALVINGS):
         middle = sqrt(low * high)
-        places = np.minimum(middle * in_one, last)  # np.interp would look for each of them
+        places = np.clip(middle * in_one + nearest, 0.0, last)  # np.interp would look for each of them
         before = places.astype(np.intp)
         if weights @ (_OUTSIDE[before] + (places - before) * _TO_NEXT[before]) > beyond:
             low = middle

@@ -61,6 +61,15 @@ def holm(p_values: _Values) -> _Values:
     return adjusted
 
 
+def normal_quantile(share: float) -> float:
+    """The standard deviations from the mean below which this share of a normal distribution lies; 0 to 1, without."""
+    if share == 0.5:
+        return 0.0
+    from scipy.special import ndtri
+
+    return float(ndtri(share))
+
+
 def student_t(freedom: _Values) -> _Values:
     """Half-width of a 95 % interval in standard errors, by Student's t, shape (n,); NaN without a degree of freedom."""
     from scipy.special import stdtrit

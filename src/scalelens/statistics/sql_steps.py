@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens.statistics.blocks import in_blocks
-from scalelens.statistics.medians import Interval, median_interval_between_runs, median_intervals
-from scalelens.statistics.quantiles import Wanted, quantile_intervals
+from scalelens.statistics.medians import (
+    Interval,
+    median_interval_between_runs,
+    median_intervals,
+    quantile_intervals,
+)
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.steps import Records, StepStatistics, kept_records, step_statistics
 
@@ -61,9 +66,14 @@ def _median_intervals(lists: pa.ChunkedArray) -> pa.Array:
 
 def _quantile_intervals(lists: pa.ChunkedArray, quantiles: pa.ChunkedArray) -> pa.Array:
     """`quantile_interval` of Arrow columns; NULL for NULL."""
-    rows = zip(_lists(lists), quantiles.to_pylist(), strict=True)
-    wanted = [None if values is None else Wanted(values, quantile) for values, quantile in rows]
-    return _intervals(in_blocks(quantile_intervals, wanted, lambda run: (len(run.values), True)))
+    runs, wanted = list(_lists(lists)), quantiles.to_pylist()
+    found: list[Interval | None] = [None] * len(runs)
+    for quantile in set(wanted):
+        of_one = partial(quantile_intervals, quantile=quantile)
+        asked = [values if one == quantile else None for values, one in zip(runs, wanted, strict=True)]
+        answers = in_blocks(of_one, asked, lambda values: (len(values), True))
+        found = [answer or before for answer, before in zip(answers, found, strict=True)]
+    return _intervals(found)
 
 
 def _median_intervals_between_runs(lists: pa.ChunkedArray) -> pa.Array:

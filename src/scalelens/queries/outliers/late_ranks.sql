@@ -47,7 +47,7 @@
 --   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
 --   q                DOUBLE      probability of being last so often by chance, adjusted for all ranks of the run
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
---   late_share       DOUBLE      lateness over its time in steps
+--   late_share       DOUBLE      lateness over its time in steps; above 1 if the others wait longer than these take
 --   computes_s       DOUBLE s    how much longer than the others of the group it computes
 --   alone_s          DOUBLE s    the same of what computing takes without communication (rank_work)
 --   loads_s          DOUBLE s    how much longer it waits for data

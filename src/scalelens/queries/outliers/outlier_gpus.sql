@@ -82,6 +82,7 @@
 --   q                  DOUBLE      p adjusted for all ranks of the run
 --   node_ratio         DOUBLE      its node over the other nodes; NULL where nodes are not compared
 --   blame_share        DOUBLE      its share of the waiting at collectives that late ranks cause
+--   late_share         DOUBLE      its lateness at collectives over its time in steps (late_ranks)
 --   evidence           VARCHAR     what was found, in words: computing, its node, waiting for data, arrival at
 --                                  collectives, detectors, power, clock
 --   reason             VARCHAR     why it is not called slow or late where one may ask, and what cannot be known
@@ -140,7 +141,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
     CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin IN ('trace', 'device') THEN 'gpu' END
         WHEN is_starved THEN 'input' WHEN is_late THEN late_cause WHEN verdict = 'contention' THEN 'contention' END AS cause,
     stage, peers, n_steps, compute_s, ratio, with_contention, contention, beside_share, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
-    node_ratio, blame_share,
+    node_ratio, blame_share, late_share,
     notes([
         CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
             || 'steps', ratio, 100 * threshold, flagged, n_steps) END,

@@ -85,7 +85,8 @@ by_folder AS (
     SELECT j.* EXCLUDE (name), concat_ws(' ', name, folder) AS name FROM by_job AS j LEFT JOIN told_by_folder USING (run_id)),
 -- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same; without the
 -- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt); whole where only the
--- last does (job952.log, job952.out).  TensorBoard's files are named by the second in which they began, in UTC.
+-- last does (job952.log, job952.out).  TensorBoard's files are named by the second in which they began, in UTC, traces
+-- of PyTorch by that in which they were written.
 by_file AS (
     SELECT * EXCLUDE (short, stem, whole), if(count(*) OVER alike = 1, NULL,
         if(count(DISTINCT short) OVER alike = count(*) OVER alike, short,
@@ -93,8 +94,9 @@ by_file AS (
         if(count(DISTINCT whole) OVER alike = count(*) OVER alike, whole, NULL)))) AS file
     FROM (
         SELECT *, coalesce(
-                strftime(make_timestamp(1000000 * try_cast(regexp_extract(path, '\btfevents\.(\d{10})\.[^/]*$', 1) AS BIGINT)),
-                    '%Y%m%d-%H%M%S'),
+                strftime(make_timestamp(1000000 * try_cast(coalesce(
+                    nullif(regexp_extract(path, '\btfevents\.(\d{10})\.[^/]*$', 1), ''),
+                    regexp_extract(path, '\.(\d{10})(\d{3}){1,3}\.pt\.trace\.json[^/]*$', 1)) AS BIGINT)), '%Y%m%d-%H%M%S'),
                 nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8}){0,3}$', 1), own)) AS short,
             nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8})?(\.(gz|zst|xz|bz2))?$', 1), own) AS stem,
             nullif(regexp_extract(path, '[^/]+$'), own) AS whole

@@ -7,6 +7,12 @@
 --   order, kind by kind, if every rank has as many; else by their order within a step, where that holds.  Otherwise
 --   they are not matched, and the note says what is missing.  Send and recv are matched between two ranks.  Without a
 --   process group the ranks' communication streams take its place, in the order of their numbers.
+--   An order does not hold where no offset of the clocks lets each rank leave an all_reduce, all_gather,
+--   reduce_scatter, all_to_all or barrier after the others have come: a trace that begins later has other calls.
+--
+-- Formula: for a rank and the first of its group the offset of their clocks is at least start - end of the first and
+--   at most end - start of the first, at each call; the order is wrong if the largest lower bound is above the smallest
+--   upper bound by more than 1 ms and 0.05 % of the span (clocks drift).
 --
 -- Helper: used by clock_offsets, collective_arrivals and collectives
 --
@@ -133,9 +139,22 @@ matched AS (
         CASE WHEN by_sequence THEN sequence WHEN equal THEN position WHEN equal_in_step THEN position_in_step END AS number,
         CASE WHEN NOT by_sequence AND NOT equal AND equal_in_step THEN train_step END AS step_of_match
     FROM judged),
+ordered AS (
+    SELECT *, min_by(start_ns, participant) OVER one AS first_start_ns,
+        min_by(start_ns + duration_ns, participant) OVER one AS first_end_ns
+    FROM matched WHERE matched_by <> 'sequence' AND kind IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier')
+    WINDOW one AS (PARTITION BY run_id, team, kind, step_of_match, number)),
+impossible AS (
+    SELECT DISTINCT run_id, team, kind, true AS is_impossible
+    FROM ordered GROUP BY run_id, team, kind, participant
+    HAVING max(start_ns - first_end_ns) - min(start_ns + duration_ns - first_start_ns)
+        > 1000000 + 0.0005 * (max(start_ns) - min(start_ns))),
+tried AS (
+    SELECT m.* REPLACE (if(is_impossible AND matched_by <> 'sequence', NULL, matched_by) AS matched_by), is_impossible
+    FROM matched AS m LEFT JOIN impossible USING (run_id, team, kind)),
 with_begins AS (
     SELECT *, min(start_ns) OVER (PARTITION BY run_id, team, kind, matched_by, step_of_match, number) AS begin_ns
-    FROM matched)
+    FROM tried)
 SELECT run_id, file_id, line, rank, train_step, team AS process_group, kind,
     CASE WHEN matched_by IS NOT NULL THEN dense_rank() OVER (
         PARTITION BY run_id, matched_by IS NULL
@@ -144,6 +163,8 @@ SELECT run_id, file_id, line, rank, train_step, team AS process_group, kind,
     CASE WHEN matched_by IS NULL AND kind_ranks < team_ranks
             THEN format('{} of the {} traced ranks have no {} in this group: not matched', team_ranks - kind_ranks,
                 team_ranks, kind)
+        WHEN is_impossible
+            THEN format('by their order a rank would leave an {} before another comes: not matched', kind)
         WHEN matched_by IS NULL
             THEN format('the ranks have {} to {} calls of {} in this group: not matched', least, most, kind)
         END AS note

@@ -20,6 +20,7 @@ _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 _FEW_STEPS = 5  # with fewer, jitter passes for slowness
 _FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
+_FAR_LATE = 0.1  # of its time in steps: over few steps it may have been late by chance, but the others did wait
 _UNMEASURED = 0.03  # weight of ranks that are slow at times, or late
 _TAIL = "long tail"  # in the reason of ranks that compute longer, and may be the end of one
 _UNDECIDED = 0.02  # of those
@@ -27,8 +28,12 @@ _NO_FAULT = 0.01  # of ranks that only overlap more: no device is slow
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    ordered = _odd(rows).sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in ordered])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in _ordered(rows)])
+
+
+def _ordered(rows: "pl.DataFrame") -> list[dict[str, Any]]:
+    odd = _odd(rows).iter_rows(named=True)
+    return sorted(odd, key=lambda row: (-_weight_of(row), -(row["ratio"] or 0), row["run_id"]))
 
 
 def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
@@ -38,7 +43,8 @@ def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
         rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]) | undecided.fill_null(False)
     )
     far = (odd["verdict"].is_in(["slow", "unknown"]) & (odd["ratio"] >= _FAR_RATIO)).fill_null(False)
-    return odd.filter((odd["n_steps"] >= _FEW_STEPS).fill_null(False) | far)
+    waited_for = ((odd["verdict"] == "late") & (odd["late_share"].cast(float) >= _FAR_LATE)).fill_null(False)
+    return odd.filter((odd["n_steps"] >= _FEW_STEPS).fill_null(False) | far | waited_for)
 
 
 def _weight_of(row: Mapping[str, Any]) -> float:
@@ -47,6 +53,8 @@ def _weight_of(row: Mapping[str, Any]) -> float:
         return _NO_FAULT
     if row["verdict"] == "unknown":
         return _UNDECIDED
+    if row["verdict"] == "late" and row["late_share"] is not None:
+        return min(max(float(row["late_share"]), _UNMEASURED), 1.0)
     return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
@@ -65,8 +73,12 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
         what = f"computes {longer} longer than its peers only because of communication, which runs during "
         what += f"{percent(row['beside_share'], 0)} of its kernels' time and makes them take {factor:.2f} times as long"
     else:
-        what = "keeps the others waiting"
+        what = "keeps the others waiting" + (f", for {_of_steps(row['late_share'])}" if row["late_share"] else "")
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
+
+
+def _of_steps(share: float) -> str:
+    return f"{percent(share, 0)} of its steps" if share <= 1 else "longer than its steps take"
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
@@ -84,7 +96,7 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
-    return str(_odd(rows).sort("ratio", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+    return str(_ordered(rows)[0]["run_id"])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
 PLACE = 19
 TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
-# Rates of a device, of a job on known nodes, or else of a job, that more logs print than times of steps, where none
-# says on how many devices, or of jobs most do not.  A rate that does not grow at least with the root of the nodes may
-# be of a device.
+# Rates of a device, of a job on known nodes, or else of a job or of what nothing says, that more logs print than times
+# of steps, where none says on how many devices, or of jobs most do not.  A rate that does not grow at least with the
+# root of the nodes may be of a device.
 SQL = f"""
 WITH rates AS (
     SELECT run_id, nodes, samples_per_s, tokens_per_s, coalesce(tokens_per_s, samples_per_s) AS per_s,
            if(tokens_per_s IS NULL, 'samples', 'tokens') AS work,
-           CASE WHEN rate_scope = 'rank' THEN 'device' WHEN sizes > 1 THEN 'node' ELSE 'job' END AS unit
+           CASE WHEN rate_scope = 'rank' THEN 'device' WHEN sizes > 1 THEN 'node'
+               WHEN count(*) FILTER (rate_scope IS NULL) OVER () = 0 THEN 'job' ELSE 'run' END AS unit
     FROM rates_logged() JOIN runs USING (run_id), (SELECT count(DISTINCT coalesce(nodes, 0)) AS sizes FROM runs))
 SELECT run_id, unit, if(unit = 'node', nodes, NULL) AS nodes, work, tokens_per_s, samples_per_s, per_s,
        per_s / if(unit = 'node', nodes, 1) AS printed_per_s
@@ -28,7 +29,7 @@ QUALIFY count(*) OVER () BETWEEN greatest(2, 1 + (SELECT count(DISTINCT run_id) 
     AND (unit <> 'node' OR max(nodes) OVER () > min(nodes) OVER ()
         AND max_by(per_s, [nodes, per_s]) OVER () / min_by(per_s, [nodes, per_s]) OVER ()
             >= sqrt(max(nodes) OVER () / min(nodes) OVER ()))
-    AND (SELECT count(*) FROM runs WHERE devices > 0) <= if(unit = 'job', count(*) OVER () / 2, 0)
+    AND (SELECT count(*) FROM runs WHERE devices > 0) <= if(unit IN ('job', 'run'), count(*) OVER () / 2, 0)
 ORDER BY printed_per_s DESC, run_id"""
 GLANCE = ("run_id", "nodes", "tokens_per_s", "samples_per_s")
 CHARTS = ("throughput",)
@@ -41,11 +42,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     if rows.is_empty():
         return []
     most, least = rows.row(0, named=True), rows.row(-1, named=True)
+    does = "prints" if most["unit"] == "run" else "does"
     text = (
-        f"{plural(rows.height, 'run')}: a {most['unit']} does {amount(least['printed_per_s'])} {least['work']}/s in "
+        f"{plural(rows.height, 'run')}: a {most['unit']} {does} {amount(least['printed_per_s'])} {least['work']}/s in "
         f"{names[least['run_id']]} to {amount(most['printed_per_s'])} {most['work']}/s in {names[most['run_id']]}."
     )
-    known = "few say" if most["unit"] == "job" else "none says"
+    known = "few say" if most["unit"] in ("job", "run") else "none says"
     doubt = f"As the logs print them, whatever they include; {known} on how many devices."
     return [FindingSentence(text, doubt), *_of_sizes(rows)]
 
