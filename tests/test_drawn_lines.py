@@ -1,7 +1,9 @@
 """Lines that nobody wrote: of what is read of them nothing is wrong, and most is read."""
 
 import contextlib
+import random
 import statistics
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,36 @@ def test_of_drawn_lines_most_are_read_and_none_wrong(seeds: range, tmp_path: Pat
             wrong.append((seed, drawn.wording, statistics.median(told or other), drawn.typical_s))
     assert not wrong
     assert read >= _READ * len(seeds)
+
+
+def _between_stamps(seed: int) -> tuple[str, float, bool]:
+    """A log whose lines state a time without its unit, between two stamps; seconds of a step or an epoch, and which."""
+    chance = random.Random(seed)
+    of_epochs, lines, apart = chance.random() < 0.4, chance.randint(8, 40), chance.choice([10, 20, 50, 100])
+    apart = 1 if of_epochs else apart
+    typical = chance.uniform(20, 300) if of_epochs else chance.uniform(0.05, 4)
+    seconds = [typical * chance.uniform(0.85, 1.25) for _ in range(lines)]
+    kind = chance.choice(["each", "all", "since the start"])
+    start, passed, text = datetime(2026, 5, 4, 22, 10, 7), 0.0, list[str]()
+    for k, each in enumerate(seconds, 1):
+        passed += each * apart
+        shown = {"each": each, "all": each * apart, "since the start": passed}[kind]
+        text.append(f"{'epoch' if of_epochs else 'step'} {k * apart}, loss {2 / k + 0.1:.4f}, time {shown:.4f}")
+    end = start + timedelta(seconds=3 + passed * chance.choice([1.01, 1.1, 1.3, 3, 40, 200]))
+    ends = (f"{start} training starts", f"{end} all done")
+    return "\n".join([ends[0], *text, ends[1], ""]), statistics.median(seconds), of_epochs
+
+
+def test_times_without_a_unit_between_stamps_are_right_or_not_read(tmp_path: Path) -> None:
+    formats, right = load(), 0
+    for seed in range(80):
+        text, typical_s, of_epochs = _between_stamps(seed)
+        (path := tmp_path / f"{seed}.log").write_text(text)
+        times = _Times()
+        with contextlib.closing(open_source(path)) as source:
+            read_rows(source, formats, times)
+        told = times.epochs if of_epochs else times.steps
+        assert not told or abs(statistics.median(told) / typical_s - 1) <= 0.1, (seed, text)
+        assert not (times.steps if of_epochs else times.epochs)
+        right += bool(told)
+    assert right >= 35  # half of the logs have most of the time between their stamps in their lines

@@ -116,7 +116,7 @@ def _wholes(source: Source, shapes: Sequence[Shape], table: LineTable) -> Iterat
     if len(table.stated.totals) == 1:
         yield Whole(table.stated.totals[0], _OF_TOTAL)
     if span_s := between_stamps(source, table.shape.first, table.shape.last):
-        yield Whole(span_s, _OF_SPAN)
+        yield Whole(span_s, _OF_SPAN, in_other_unit=math.inf)
     if table.shape.counts_steps and (epochs := epoch_times_in(source, shapes, table.shape)):
         table.write_epochs = epochs.write
         yield Whole(epochs.seconds(source), _OF_SPAN)

@@ -54,6 +54,7 @@ class Whole(NamedTuple):
 
     seconds: float
     least: float  # share of it that the times of the records add up to at least: something lies between them
+    in_other_unit: float = 0.9  # that share for a unit that the log does not state and that is not the second
 
 
 class StatedTimes:

@@ -26,7 +26,8 @@ from scalelens.tabular.unknown_logs.times import LineTimes
 
 _MOST = 1.02  # of the whole: what the times of all records may add up to
 _FAR_LESS = 0.15  # a reading that gives less of the whole is out of question
-_IN_OTHER_UNIT = 0.9  # the least share for a unit that the log does not state and that is not the second
+_IN_SECONDS = 0.75  # the least share where the log does not state the unit
+_LEAST_FALLS = 2  # of a time that goes up and down, as one since the start does not
 _LEAST_LINES = 5
 _LEAST_S = 100  # between two stamps, which hold whole seconds
 _LONGEST = 300  # characters of a line with a stamp
@@ -48,7 +49,7 @@ def told_by_wholes(times: LineTimes, around: Callable[[], Iterable[Whole]]) -> t
     """The role, and the column with its unit, of the one time that may be several; None where no whole tells."""
     steps = times.values.get(times.step or "", [])
     names = [name for name, values in times.values.items() if len(values) == len(steps) and _is_untold(name)]
-    if len(names) != 1 or len(steps) < _LEAST_LINES or times.clock_s is not None:
+    if len(names) != 1 or len(steps) < _LEAST_LINES or times.clock_s is not None or times.is_rounded(names[0]):
         return None
     readings = list(_readings(times, names[0], steps))
     told = set(filter(None, (_fitting(readings, whole) for whole in around())))
@@ -71,7 +72,7 @@ def _readings(
     gaps = _gaps(steps)
     each = sum(gap == 1 for gap in gaps) >= _MOSTLY * len(gaps)
     falls = sum(later < value for value, later in itertools.pairwise(values))
-    for candidate in (unit,) if unit else times.units:
+    for candidate in ((unit,) if unit else times.units) if falls >= _LEAST_FALLS else ():
         factor = TIMES[candidate]
         if times.of_epochs and each and role != "batch_time":
             yield ("epoch_time", (name, candidate)), sum(values) * factor
@@ -101,7 +102,7 @@ def _fitting(
     if len(shares) != 1:
         return None
     (role, (name, unit)), share = shares[0]
-    least = whole.least if unit == "s" or read_name(name).unit else _IN_OTHER_UNIT
+    least = whole.least if read_name(name).unit else _IN_SECONDS if unit == "s" else whole.in_other_unit
     return (role, (name, unit)) if share >= least else None
 
 
