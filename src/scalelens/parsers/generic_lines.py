@@ -43,7 +43,7 @@ a power of two when multiplied by a rate of samples or tokens is that of one ste
 all ten since the line before if it is ten times one.  A time of which it is unclear whether it is of one step, of all
 since the line before, or since the start, and in which unit, is read as the one of these that adds up to a whole: a
 total that the log states, the times of its epochs, or what lies between the last stamp before its records and the
-first one after them.  A unit that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
+first one after them; by these stamps alone, a time without a unit is in seconds.  A unit that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
 d_loss: 0.48025573` of DCGAN, are known to be in seconds (tabular/unknown_logs/known_seconds.py).
 Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
