@@ -66,6 +66,8 @@ def errors_of(times: BarTimes, seconds: dict[int, float]) -> list[float]:
 
 @settings(max_examples=150, deadline=None)
 @example(steps=[(0.25, 2), (1.5, 1), (0.5, 2), (1.0, 1)], redraws=False, closed=False, initial=0)
+@example(steps=[(1.0, 2), (2.0, 1)], redraws=False, closed=False, initial=0)
+@example(steps=[(0.69, 3), (0.83, 2), (1.71, 1)], redraws=False, closed=False, initial=0)
 @given(_STEPS, st.booleans(), st.booleans(), st.sampled_from([0, 500]))
 def test_each_update_that_tqdm_draws_has_its_time(
     steps: list[tuple[float, int]], redraws: bool, closed: bool, initial: int

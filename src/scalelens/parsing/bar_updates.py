@@ -16,7 +16,7 @@ from scalelens.parsing.progress_bars import Drawing
 SURELY_ALL_S = 0.2  # steps that take as long are all drawn, so that a leap of the count is drawings lost
 LATE_S = 0.1  # a drawing after its update
 _LONG_S = 10
-_SURELY_LATER_S, _SEVERAL = 2, 3  # by a clock of whole seconds; and steps
+_SURELY_LATER_S, _SEVERAL = 2, 3  # by a clock of whole seconds; and steps, or leaps of the count
 _AT_LEAST_S = 3  # of a bar, for its whole seconds to confirm a mean
 
 
@@ -106,8 +106,8 @@ def mean_of_closed(start: Drawing | None, drawings: Sequence[Drawing]) -> tuple[
         return None
     before = {now.pace_s for now in drawings[:-1] if now.step == last.step} - {None}
     leaps = [later - count for count, later in itertools.pairwise(counts)]
-    least = min(leaps[1:-1] or leaps[:-1], default=0)  # the first one may be slow, and alone
-    closed = last.pace_s not in before if before else leaps[-1] < least
+    usual = leaps[1:-1]  # the first one may be slow
+    closed = last.pace_s not in before if before else len(usual) >= _SEVERAL and leaps[-1] < min(usual)
     return (steps, last.pace_s) if closed else None
 
 
