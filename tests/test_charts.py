@@ -776,8 +776,12 @@ def test_traces_without_a_rank_are_numbered_and_named():
     many = pl.concat([
         rows_of("temporal_breakdown/traces_without_rank").head(1).with_columns(file_id=pl.lit(f"f{n}")) for n in range(13)
     ])  # fmt: skip
-    with pytest.raises(UserError, match="13 traces are more than one chart can show"):
+    with pytest.raises(UserError, match="13 traces are more than one chart can show") as refused:
         draw("temporal_breakdown/slow_rank", many)
+    assert "step_heatmap" in str(refused.value), "the map of the steps of one run"
+    with pytest.raises(UserError) as refused:
+        draw("temporal_breakdown/slow_rank", many.with_columns(run_id=pl.col("file_id")))
+    assert "step_heatmap" not in str(refused.value), "which draws one run alone"
 
 
 def test_traces_with_equal_names_are_told_apart():

@@ -55,8 +55,9 @@ def draw(
             "there is no device activity to draw", "see what the traces contain: scalelens query trace_steps"
         )
     traces = _traces(known)
-    ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
-    hint = f"{limits.CHOOSE_RUNS}, or draw the chart step_heatmap"
+    one_run = len({row["run_id"] for row in traces}) == 1
+    ranked = one_run and all(row["rank"] is not None for row in traces)
+    hint = limits.CHOOSE_RUNS + (", or draw the chart step_heatmap" if one_run else "")
     most, kind = (MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
     limits.check_count(len(traces), most, f"{kind}s", hint)
     _name_traces(traces)
