@@ -768,6 +768,27 @@ def test_runs_that_nothing_sets_apart_are_named():
     assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
     bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "reason")
     assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
+    alone = rows_of("batch_cdf/one_record").with_columns(name=pl.lit("resnet50"), model=pl.lit("resnet50"))
+    assert "resnet50 · resnet50" not in text_of(draw("batch_cdf/one_record", alone)), "a name may be the model's"
+
+
+def test_long_times_on_the_host_are_in_seconds():
+    assert "own time on the host [ms]" in text_of("op_summary/two_ranks")
+    long = rows_of("op_summary/two_ranks").with_columns(pl.col("total_ns", "self_ns") * 1_000_000)
+    assert "own time on the host [s]" in text_of(draw("op_summary/two_ranks", long))
+
+
+def test_an_axis_of_arrivals_has_no_empty_decade():
+    def linear_up_to_of(factor: int) -> float:
+        rows = rows_of("collective_arrivals/three_ranks").with_columns(pl.col("lateness_ns", "blame_ns") * factor)
+        drawn = json.dumps(render.specification(draw("collective_arrivals/three_ranks", rows), {}))
+        (constant,) = set(re.findall(r'"constant": ([\d.e-]+)', drawn))
+        (unit,) = set(re.findall(r"later than the first \[(.+?)\]", drawn))
+        return float(constant) * {"s": 1e6, "ms": 1e3, "µs": 1, "\\u00b5s": 1}[unit]
+
+    least_us = rows_of("collective_arrivals/three_ranks").filter(pl.col("lateness_ns") > 0)["lateness_ns"].min() / 1e3
+    assert linear_up_to_of(1) == 10
+    assert 0.1 * 1000 * least_us < linear_up_to_of(1000) <= 1000 * least_us
 
 
 def test_traces_without_a_rank_are_numbered_and_named():

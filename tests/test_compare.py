@@ -311,7 +311,7 @@ def test_an_unknown_measure_is_an_error(warehouse: Warehouse) -> None:
         compared(warehouse, more=", measure := 'speed'")
 
 
-@pytest.mark.parametrize(("quantile", "n"), [(0.1, 400), (0.75, 400), (0.95, 800)])
+@pytest.mark.parametrize(("quantile", "n"), [(0.1, 500), (0.75, 400), (0.95, 1000)])
 def test_intervals_of_quantiles_cover(quantile: float, n: int) -> None:
     random = np.random.default_rng(4)
     truth = float(scipy.stats.norm.ppf(quantile))

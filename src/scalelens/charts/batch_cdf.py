@@ -304,7 +304,7 @@ def _caption(known: pl.DataFrame, told: _Told, refused: pl.DataFrame) -> list[st
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
     facts = [{run_labels.fact(run, fact) for run in runs} for fact in ("name", *run_labels.TELLING)]
-    shared = " · ".join(values.pop() for values in facts if len(values) == 1 and "" not in values)
+    shared = " · ".join(dict.fromkeys(values.pop() for values in facts if len(values) == 1 and "" not in values))
     records = words.counted([run["n_steps"] for run in runs], "record")
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"

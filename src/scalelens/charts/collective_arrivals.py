@@ -4,7 +4,7 @@ Shows: how much later than the first each rank arrives, collective by collective
     the others wait.
 Query: collective_arrivals
 Encodings:
-    x        delay after the first rank, in microseconds, logarithmic above 10 us, linear below
+    x        delay after the first rank, logarithmic above 10 us, or above the decade of the least delay; linear below
     y        rank, with the one that causes the most waiting at the top
     tick     an arrival, or the latest of many at one place
     point    an arrival after all others: filled, in color
@@ -29,7 +29,7 @@ QUERY = "collective_arrivals"
 
 _MOST_RANKS = 16  # rows that fit the height of a panel
 _DRAWN_ALL = 5000  # the largest number of arrivals that are all drawn
-_LINEAR_UP_TO = 10  # microseconds, by which the ends of one collective differ
+_LEAST_LINEAR_UP_TO = 10  # microseconds, by which the ends of one collective differ
 _UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis has the largest that fits ten times
 _ALL_TICKS_UP_TO = 3  # decades; with more, only 1, 10, 100 have room for labels
 
@@ -59,7 +59,7 @@ def draw(
     caption = _caption(compared, blame, order)
     if seen.height < arrivals.height:
         caption.append("Drawn: of arrivals at one place the latest.")
-    panel = _panel(seen.to_dicts(), order)
+    panel = _panel(seen.to_dicts(), order, _linear_up_to(arrivals["lateness_us"]))
     return style.figure([[style.Panel(panel)]], [_ARRIVES, _ARRIVES_LAST], caption, page)
 
 
@@ -67,13 +67,19 @@ def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
     """The arrivals; if there are many, only the latest of those within half the thickness of a tick."""
     if arrivals.height <= _DRAWN_ALL:
         return arrivals
-    # The axis is logarithmic above LINEAR_UP_TO, as Vega's symlog.
-    place = (arrivals["lateness_us"] / _LINEAR_UP_TO).log1p()
+    # The axis is logarithmic above the linear part, as Vega's symlog.
+    place = (arrivals["lateness_us"] / _linear_up_to(arrivals["lateness_us"])).log1p()
     slots = math.ceil(page.points / (_ARRIVES.thickness / 2))
     slot = (place / (place.max() or 1) * slots).floor()
     by = arrivals.with_columns(slot=slot).sort("lateness_us", "call", descending=[True, False])
     latest = by.unique(["rank", "is_last", "slot"], keep="first", maintain_order=True)
     return latest.drop("slot").sort("call", "rank")
+
+
+def _linear_up_to(lateness_us: pl.Series) -> float:
+    """Microseconds up to which the axis is linear: it has no decade in which no rank arrives before all others do."""
+    least = min((each for each in lateness_us.to_list() if each > 0), default=0.0)
+    return max(10.0 ** math.floor(math.log10(least)), _LEAST_LINEAR_UP_TO) if least else _LEAST_LINEAR_UP_TO
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
@@ -85,11 +91,11 @@ def _blame(compared: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
+def _panel(points: list[dict[str, Any]], order: list[int], linear_us: float) -> Any:
     highest = max(point["lateness_us"] for point in points)
     unit = next((unit for unit, size in _UNITS.items() if highest >= 10 * size), "µs")
     points = [point | {"lateness": point.pop("lateness_us") / _UNITS[unit]} for point in points]
-    x = _x(highest, unit)
+    x = _x(highest, unit, linear_us)
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
     ticked = others.mark_tick(color=_ARRIVES.color, thickness=_ARRIVES.thickness, orient="vertical", opacity=0.8)
@@ -99,14 +105,16 @@ def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
 
 
-def _x(highest_us: float, unit: str) -> Any:
-    """An axis that is linear up to LINEAR_UP_TO and logarithmic above."""
-    round_us = [0, 5, *axes.ticks_of_decades(_LINEAR_UP_TO, 10**9)]
+def _x(highest_us: float, unit: str, linear_us: float) -> Any:
+    """An axis that is linear up to so many microseconds and logarithmic above."""
+    round_us = [0, linear_us / 2, *axes.ticks_of_decades(linear_us, 10**9)]
     end_us = next((tick for tick in round_us if tick >= highest_us), round_us[-1])
-    is_long = end_us > _LINEAR_UP_TO * 10**_ALL_TICKS_UP_TO
-    shown = [0, *(10.0**n for n in range(1, 10))] if is_long else round_us
+    is_long = end_us > linear_us * 10**_ALL_TICKS_UP_TO
+    shown = (
+        [tick for tick in (0, *(10.0**n for n in range(1, 10))) if not 0 < tick < linear_us] if is_long else round_us
+    )
     ticks = [tick / _UNITS[unit] for tick in shown if tick <= end_us]
-    end, constant = end_us / _UNITS[unit], _LINEAR_UP_TO / _UNITS[unit]
+    end, constant = end_us / _UNITS[unit], linear_us / _UNITS[unit]
     return alt.X(
         "lateness:Q",
         title=f"later than the first [{unit}], log.",

@@ -26,6 +26,7 @@ _KINDS_OF_WORK = {
 }
 _TEXT_START = 2  # points from the left edge of a bar
 _MOST_BARS = 10
+_SECONDS_FROM_MS = 10_000
 
 
 def check_work(
@@ -96,17 +97,18 @@ def largest(sums: pl.DataFrame, page: Page, names: str, time: str) -> tuple[list
     return bars, f"Not drawn: {others}, {100 * rest['share'].sum():.1f} % of {time}."
 
 
-def panel(
-    bars: Sequence[Row], share_of: str = "share of device time [%]", sum_of: str = "sum of durations [ms]"
-) -> Any:
+def panel(bars: Sequence[Row], share_of: str = "share of device time [%]", sum_of: str = "sum of durations") -> Any:
     """The bars, the shares as labels of the y axis, and the texts over the bars."""
+    longest_ms = max(bar["total_ms"] for bar in bars)
+    unit, size_ms = ("s", 1000) if longest_ms >= _SECONDS_FROM_MS else ("ms", 1)
+    bars = [bar | {f"total_{unit}": bar["total_ms"] / size_ms} for bar in bars]
     shares = " : ".join(f"datum.value == {bar['place']} ? '{bar['share']}'" for bar in bars) + " : ''"
     y = alt.Y("place:O", title=share_of, axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
     x = alt.X(
-        "total_ms:Q",
-        title=sum_of,
+        f"total_{unit}:Q",
+        title=f"{sum_of} [{unit}]",
         scale=alt.Scale(domainMin=0, nice=False),
-        axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(longest_ms / size_ms)),
     )
     kinds = _kinds(bars)
     colors = alt.Scale(domain=kinds, range=[_KINDS_OF_WORK[kind][1] for kind in kinds])

@@ -5,7 +5,7 @@ Shows: the ten operators with the largest sum of their own time on the host over
 Query: op_summary
 Encodings:
     y        an operator, labeled by its share of the own time of all operators in percent, the largest first
-    x        sum of its own time in milliseconds, without the operators it called, from 0
+    x        sum of its own time in milliseconds, from 10 s on in seconds, without the operators it called, from 0
     text     its name and how often it was called
     caption  traces, operators that are not drawn and their share, which part of the traces
 Source: the table of torch.profiler sorted by its self CPU time, as bars
@@ -34,5 +34,5 @@ def draw(
     sums = rows.group_by("name").agg(kind, pl.sum("calls"), pl.sum("self_ns").alias("total_ns"))
     bars, undrawn = kernel_bars.largest(sums, page, "operators", "the time")
     own = "Own time: without that of the operators called within."
-    panel = kernel_bars.panel(bars, share_of="share of own time [%]", sum_of="own time on the host [ms]")
+    panel = kernel_bars.panel(bars, share_of="share of own time [%]", sum_of="own time on the host")
     return style.figure([[style.Panel(panel)]], [], [kernel_bars.what_is_summed(rows, parameters), own, undrawn], page)

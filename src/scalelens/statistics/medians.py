@@ -25,10 +25,11 @@ from scalelens.statistics.two_levels import changes_of_level
 
 Values = npt.NDArray[np.float64]
 
-# Records that the rarer side of a quantile has at least, so 80 for a median: with 60 of them it is covered in 88 % for
-# phi = 0.9, and with 400 the 95th percentile in 83 to 90 % for series that wander.
-_FEWEST_TO_A_SIDE = 40
-_TOLERANCE = 1e-6  # of a number of records: 400 times 1 - 0.9 is less than 40
+# Records that a median has at least: with 60 of them it is covered in 88 % for phi = 0.9.  Then those that the rarer
+# side of another quantile has at least: with 40 of them the 95th percentile of a sawtooth is covered in 82 to 90 %.
+_FEWEST = 80
+_FEWEST_TO_A_SIDE = 50
+_TOLERANCE = 1e-6  # of a number of records: 500 times 1 - 0.9 is less than 50
 FEWEST_RUNS = 6  # the range of 5 runs covers their median in 93.8 % of cases, that of 6 in 96.9 %
 
 
@@ -66,7 +67,7 @@ def quantile_interval(values: Values, quantile: float) -> Interval:
     """95 % interval of any quantile of one run's records, shape (n,), in the order of steps; `range` as of the median.
 
     With the n_eff of that quantile.  An interval that reaches beyond the records ends with the last of them: there is
-    one from 40 records on to each side of the quantile, and hardly ever lies the quantile beyond all of them.
+    one from 50 records on to each side of the quantile, and hardly ever lies the quantile beyond all of them.
     """
     return quantile_intervals([values], quantile)[0]
 
@@ -110,7 +111,7 @@ def _interval_of(
     n = len(ordered)
     low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
     to_each_side = half_width(quantile) / sqrt(n_eff) if n_eff > 0 else 0.5
-    if n * min(quantile, 1 - quantile) < _FEWEST_TO_A_SIDE - _TOLERANCE:
+    if n < _fewest(quantile):
         of_what = "" if quantile == 0.5 else f" of the quantile {quantile:g}"
         reason = f"{n} records are too few for a 95 % interval{of_what}: their range is given"
     elif floor(n * (0.5 - to_each_side) + 0.5) < 1:
@@ -129,6 +130,11 @@ def _interval_of(
         else:
             low, high, kind = *widest, "ci95"
     return Interval(low, high, kind, n_eff, autocorrelation, reason)
+
+
+def _fewest(quantile: float) -> float:
+    """Records of which the quantile has an interval."""
+    return _FEWEST if quantile == 0.5 else _FEWEST_TO_A_SIDE / min(quantile, 1 - quantile) - _TOLERANCE
 
 
 def _shares_outside(quantile: float, to_each_side: float) -> tuple[float, float]:
