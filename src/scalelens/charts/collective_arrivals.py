@@ -55,20 +55,21 @@ def draw(
     order = blame["rank"].to_list()[:_MOST_RANKS]
     lateness_us = pl.col("lateness_ns") / 1000
     arrivals = compared.filter(pl.col("rank").is_in(order)).select("rank", "is_last", "call", lateness_us=lateness_us)
-    seen = _seen(arrivals, page)
+    linear_us = _linear_up_to(arrivals["lateness_us"])
+    seen = _seen(arrivals, linear_us, page)
     caption = _caption(compared, blame, order)
     if seen.height < arrivals.height:
         caption.append("Drawn: of arrivals at one place the latest.")
-    panel = _panel(seen.to_dicts(), order, _linear_up_to(arrivals["lateness_us"]))
+    panel = _panel(seen.to_dicts(), order, linear_us)
     return style.figure([[style.Panel(panel)]], [_ARRIVES, _ARRIVES_LAST], caption, page)
 
 
-def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
+def _seen(arrivals: pl.DataFrame, linear_us: float, page: Page) -> pl.DataFrame:
     """The arrivals; if there are many, only the latest of those within half the thickness of a tick."""
     if arrivals.height <= _DRAWN_ALL:
         return arrivals
     # The axis is logarithmic above the linear part, as Vega's symlog.
-    place = (arrivals["lateness_us"] / _linear_up_to(arrivals["lateness_us"])).log1p()
+    place = (arrivals["lateness_us"] / linear_us).log1p()
     slots = math.ceil(page.points / (_ARRIVES.thickness / 2))
     slot = (place / (place.max() or 1) * slots).floor()
     by = arrivals.with_columns(slot=slot).sort("lateness_us", "call", descending=[True, False])
@@ -77,7 +78,7 @@ def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
 
 
 def _linear_up_to(lateness_us: pl.Series) -> float:
-    """Microseconds up to which the axis is linear: it has no decade in which no rank arrives before all others do."""
+    """Microseconds up to which the axis is linear: the decades below the least delay would be empty."""
     least = min((each for each in lateness_us.to_list() if each > 0), default=0.0)
     return max(10.0 ** math.floor(math.log10(least)), _LEAST_LINEAR_UP_TO) if least else _LEAST_LINEAR_UP_TO
 
@@ -110,9 +111,7 @@ def _x(highest_us: float, unit: str, linear_us: float) -> Any:
     round_us = [0, linear_us / 2, *axes.ticks_of_decades(linear_us, 10**9)]
     end_us = next((tick for tick in round_us if tick >= highest_us), round_us[-1])
     is_long = end_us > linear_us * 10**_ALL_TICKS_UP_TO
-    shown = (
-        [tick for tick in (0, *(10.0**n for n in range(1, 10))) if not 0 < tick < linear_us] if is_long else round_us
-    )
+    shown = [tick for tick in round_us if math.log10(tick or 1).is_integer()] if is_long else round_us
     ticks = [tick / _UNITS[unit] for tick in shown if tick <= end_us]
     end, constant = end_us / _UNITS[unit], linear_us / _UNITS[unit]
     return alt.X(

@@ -5,7 +5,7 @@ Shows: the ten kernels, copies or fills with the largest sum of durations over a
 Query: kernel_summary
 Encodings:
     y        a kernel, labeled by its share of the sum of all durations in percent, the largest first
-    x        sum of its durations in milliseconds, from 10 s on in seconds, from 0
+    x        sum of its durations, from 0, in milliseconds, or in seconds where the longest has 10 or more
     color    compute, communication, or copies and fills
     text     its name and how often it ran; template arguments are shortened first, and kernels that would look alike
              show what is their own

@@ -5,7 +5,7 @@ Shows: the tree of operators down to kernels, copies and fills, over all ranks o
 Query: kernel_tree
 Encodings:
     y        a branch, labeled by its share of the sum of all durations in percent, below the operator that called it
-    x        sum of the durations of what was launched within, in milliseconds, from 10 s on in seconds, from 0
+    x        sum of the durations of what was launched within, from 0, in milliseconds or seconds
     color    operator of the host, or compute, communication, copies and fills
     text     indented by depth: name, without the middle if it is too long, and how often device work ran
     caption  traces, branches that are not drawn, which part of the traces

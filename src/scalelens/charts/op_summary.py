@@ -5,7 +5,7 @@ Shows: the ten operators with the largest sum of their own time on the host over
 Query: op_summary
 Encodings:
     y        an operator, labeled by its share of the own time of all operators in percent, the largest first
-    x        sum of its own time in milliseconds, from 10 s on in seconds, without the operators it called, from 0
+    x        sum of its own time, without the operators it called, from 0, in milliseconds or seconds
     text     its name and how often it was called
     caption  traces, operators that are not drawn and their share, which part of the traces
 Source: the table of torch.profiler sorted by its self CPU time, as bars
