@@ -15,6 +15,7 @@ from scalelens.charts.kernel_names import short_names
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 OPERATOR = "operator"
 # Colors, light because text is written on them, and their names in the legend.
@@ -26,7 +27,7 @@ _KINDS_OF_WORK = {
 }
 _TEXT_START = 2  # points from the left edge of a bar
 _MOST_BARS = 10
-_SECONDS_FROM_MS = 10_000
+_MS = {name: ratio(name, "ms") for name in ("s", "ms")}  # an axis is in seconds if it fits ten
 
 
 def check_work(
@@ -100,15 +101,15 @@ def largest(sums: pl.DataFrame, page: Page, names: str, time: str) -> tuple[list
 def panel(bars: Sequence[Row], share_of: str = "share of device time [%]", sum_of: str = "sum of durations") -> Any:
     """The bars, the shares as labels of the y axis, and the texts over the bars."""
     longest_ms = max(bar["total_ms"] for bar in bars)
-    unit, size_ms = ("s", 1000) if longest_ms >= _SECONDS_FROM_MS else ("ms", 1)
-    bars = [bar | {f"total_{unit}": bar["total_ms"] / size_ms} for bar in bars]
+    unit = "s" if longest_ms >= 10 * _MS["s"] else "ms"
+    bars = [bar | {f"total_{unit}": bar["total_ms"] / _MS[unit]} for bar in bars]
     shares = " : ".join(f"datum.value == {bar['place']} ? '{bar['share']}'" for bar in bars) + " : ''"
     y = alt.Y("place:O", title=share_of, axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
     x = alt.X(
         f"total_{unit}:Q",
         title=f"{sum_of} [{unit}]",
         scale=alt.Scale(domainMin=0, nice=False),
-        axis=alt.Axis(tickCount=5, **axes.even_labels(longest_ms / size_ms)),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(longest_ms / _MS[unit])),
     )
     kinds = _kinds(bars)
     colors = alt.Scale(domain=kinds, range=[_KINDS_OF_WORK[kind][1] for kind in kinds])
