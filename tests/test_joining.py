@@ -428,6 +428,18 @@ def test_what_stable_baselines3_writes_to_three_files_is_one_run_and_counts_once
     }
 
 
+def test_a_log_and_the_statistics_of_one_training_are_one_run(tmp_path: Path) -> None:
+    """Of StyleGAN and EDM: one of the two lacks the last tick, where the run was ended in between."""
+    ticks = PartFacts({"steps": 10}, {"None": (0, 9)}, 1)
+    one_less, other = PartFacts({"steps": 9}, {"None": (0, 8)}, 1), PartFacts({"steps": 9}, {"None": (1, 9)}, 1)
+    files = {"/s/a/stats.jsonl": one_less, "/s/a/log.txt": ticks, "/s/b/stats.jsonl": ticks, "/s/b/log.txt": other}
+    assert members(tmp_path / "ticks", files) == {
+        "/s/a/stats.jsonl": {"/s/a/log.txt", "/s/a/stats.jsonl"},
+        "/s/b/log.txt": {"/s/b/log.txt"},
+        "/s/b/stats.jsonl": {"/s/b/stats.jsonl"},
+    }
+
+
 def test_the_ranks_of_a_launch_by_torchrun_are_one_run_and_another_launch_is_another(tmp_path: Path) -> None:
     """What a rank writes to its errors is of its run, also where it holds steps."""
     first, second = "/s/logs/none_ab12/attempt_0", "/s/logs/none_ab12/attempt_1"

@@ -31,7 +31,7 @@ from scalelens.parsing.values import json_number_or_nan
 VERSION = 1
 IN_HEAD = (b'_runtime"',)
 
-_BEGIN = re.compile(rb'\s*\{\s*"\w+"\s*:')
+_BEGIN = re.compile(rb'\s*\{\s*"[\w.-]+"\s*:')  # LLaMA-Factory begins with predict_bleu-4
 _ONE = re.compile(rb'"(?:train|eval|test|predict)(?:_\w+)?_runtime"\s*:\s*[\d.]')
 _OTHERS = (b'"log_history"', b'"_timestamp"', b"\n{")  # trainer_state.json, wandb-summary.json, JSON lines
 _SPAN = re.compile(r"((train)|(?:eval|test|predict)(?:_\w+)?)_runtime")

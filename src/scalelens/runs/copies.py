@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
+from scalelens.warehouse.records import PartFacts
 
 _RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
-_WRITERS = ("/progress.csv", "/progress.json", "/log.txt")  # of Stable-Baselines3: each prints all values
+# What one program writes to several files of a folder, with the same records: Stable-Baselines3; StyleGAN and EDM.
+_WRITERS = ("/progress.csv", "/progress.json", "/stats.jsonl", "/log.txt")
 _CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
@@ -68,9 +70,20 @@ def _writer(part: Part) -> int:
 
 
 def _have_same_steps(part: Part, other: Part) -> bool:
-    """Whether two parts hold the same steps, as many of them."""
-    same = part.facts.steps == other.facts.steps and part.facts.rows.get("steps") == other.facts.rows.get("steps")
-    return same and part.part == other.part
+    """Whether two parts hold the same steps, as many of them; one may lack the last, where the run was ended."""
+    if part.part != other.part or part.facts.steps.keys() != other.facts.steps.keys():
+        return False
+    shorter, longer = sorted((part.facts, other.facts), key=lambda facts: facts.rows.get("steps", 0))
+    missing = longer.rows.get("steps", 0) - shorter.rows.get("steps", 0)
+    if missing == 0:
+        return shorter.steps == longer.steps
+    begin_alike = all(shorter.steps[rank][0] == first for rank, (first, _) in longer.steps.items())
+    return missing == len(longer.steps) and begin_alike and _ends(shorter) < _ends(longer)
+
+
+def _ends(facts: PartFacts) -> list[int]:
+    """The last step of each rank."""
+    return [last for _, (_, last) in sorted(facts.steps.items())]
 
 
 class RankLogs(NamedTuple):
