@@ -7,8 +7,9 @@ Source: nanochat/scripts/base_train.py, mid_train.py, chat_sft.py; build-nanogpt
 
 dt is the time of one step, with the device waited for.  tok/sec is tokens of all ranks by dt: their product is the tokens
 of the step, where `Total batch size`, which counts tokens, is not printed.  Scripts made from build-nanogpt may count
-those of one rank: there the product is tokens of the step only where it is `total desired batch size`.  The loss is an exponential
-mean, mfu the tool's own.  One log often holds several scripts: one that names another batch, or counts steps otherwise,
+those of one rank: there the product is tokens of the step only where it is `total desired batch size`.  nanochat of 2025
+counts one micro-batch where a step accumulates several: the tokens of the step are then those of the batch.  The loss is
+an exponential mean, mfu the tool's own.  One log often holds several scripts: one that names another batch, or counts steps otherwise,
 is another run; the same settings again are another attempt.
 
 Samples:
@@ -33,7 +34,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.units import UNITS
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     " tok/sec: ", " | Validation bpb: ", "Tokens / micro-batch / rank: ", "Total batch size ", "Distributed world size: ",
     "Peak memory usage: ", "Number of parameters: ",
@@ -65,6 +66,7 @@ class Reader:
         self.settings: dict[str, tuple[int, int]] = {}  # named since the last record: value and line, by key
         self.before: dict[str, int] = {}  # those of the records before
         self.total: bool | None = None  # whether they tell how many steps there are
+        self.of_micro_batches: set[int] = set()  # parts whose rates count one micro-batch of each step
 
     def take(self, line: Line) -> bool:
         text, rows = line.text, self.rows
@@ -124,12 +126,26 @@ class Reader:
             self.rows.param(key, value, number)
         self.settings = {}
 
+    def counts_micro_batches(self, tokens: float, named: float) -> bool:
+        """Whether the tokens of a record are those of one of the micro-batches that a step accumulates."""
+        accumulated = self.rows.params.get("gradient_accumulation_steps", 1)
+        return bool(accumulated > 1 and abs(accumulated * tokens - named) <= _AS_PRINTED * named)
+
     def row(self, line: Line, step: int, values: dict[str, float]) -> None:
         rows, step_s, rate = self.rows, values.pop("dt"), values["tok/sec"]
         position = rows.attempt_of(line.number, step, line.rank, line.location, None, step_s)
         tokens, named = rate * step_s, rows.params.get("tokens_per_step")
-        is_known = "lrm" in values
-        if named and abs(tokens - named) > _AS_PRINTED * named:
+        is_known, units = "lrm" in values, _UNITS
+        if named and self.counts_micro_batches(tokens, named):
+            units = _UNITS | {"tok/sec": "micro-batch tokens/s"}
+            if rows.part not in self.of_micro_batches:
+                self.of_micro_batches.add(rows.part)
+                rows.problem(
+                    line.number,
+                    "tok/sec counts one micro-batch of each step: it is a metric, and no rate",
+                    line.text,
+                )
+        elif named and abs(tokens - named) > _AS_PRINTED * named:
             rows.problem(line.number, "tok/sec by dt are not the tokens that the log names as its batch", line.text)
             named, is_known = None, False
         epoch = values.pop("epoch", None)
@@ -139,7 +155,7 @@ class Reader:
             epoch=epoch, step_s=step_s, averaged_steps=1, value_kind="instant", tokens=named or (round(tokens) if is_known and tokens > 0 else None),
             rate_scope="global" if named or is_known else None, **columns,
         )  # fmt: skip
-        named_values = [(name, value, _UNITS.get(name)) for name, value in values.items()]
+        named_values = [(name, value, units.get(name)) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.location, step, named_values)
         rows.param("framework", "nanochat" if "lrm" in values else "build-nanogpt", line.number)
 
