@@ -19,7 +19,7 @@ from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 1
+VERSION = 2
 IN_HEAD = (b'"offline_folder"',)
 
 _KEYS = (b'"offline_folder"', b'"id"', b'"offline-')

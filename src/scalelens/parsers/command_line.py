@@ -28,10 +28,11 @@ import shlex
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import ARGUMENTS
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.model_paths import model_of_path
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
 
 _LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
@@ -179,7 +180,7 @@ def _facts_of(arguments: dict[str, str]) -> dict[str, set[str]]:
         if name in ARGUMENTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
             facts.setdefault(ARGUMENTS[name], set()).add(str(int(value)))
         elif name in _NAMED_MODEL and value != "True":
-            facts.setdefault("model", set()).add(value)
+            facts.setdefault("model", set()).add(model_of_path(value))
         elif name in _PRECISIONS and value.lower() == "true":
             facts.setdefault("precision", set()).add(name)
     return facts

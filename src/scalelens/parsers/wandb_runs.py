@@ -35,7 +35,7 @@ from scalelens.parsing.values import json_number, number
 from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_cells, head_lines, is_blank, lines_of, nested_values
 from scalelens.tabular.named_rows import have_states, is_index, is_of_runs, rows_in
 
-VERSION = 1
+VERSION = 2
 
 _OWN = {
     "Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "ID", "End Time", "Updated",

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens import catalog
+from scalelens.parsing.model_paths import model_of_path
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer_valued
 from scalelens.tables import RUN_FACTS
@@ -108,7 +109,9 @@ def _fact_of(leaf: str, value: Any) -> tuple[str, str] | None:
         count = integer_valued(value)
         return (_COUNTS[leaf], str(count)) if count and count < 1 << 31 else None
     if leaf in _WORDS:
-        return (_WORDS[leaf], text[:_LONGEST]) if isinstance(value, str) and text.lower() not in _EMPTY else None
+        if not isinstance(value, str) or text.lower() in _EMPTY:
+            return None
+        return _WORDS[leaf], (model_of_path(text) if _WORDS[leaf] == "model" else text)[:_LONGEST]
     if leaf in _FLAGS:
         return ("precision", leaf) if text.lower() == "true" else None
     if leaf in _PRECISION and (known := _PRECISIONS.get(text.lower().removeprefix("torch."))):
