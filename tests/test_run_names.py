@@ -14,6 +14,7 @@ from scalelens.question.run_names import in_command
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
+from scalelens.runs.part import job_in_name
 
 SIZES = (1, 2, 16)
 
@@ -318,3 +319,25 @@ def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Ware
     }  # fmt: skip
     assert meant(warehouse, "cg.A.2.power OMP") == ["12power"]
     assert sorted(meant(warehouse, "cg.A.2.power")) == ["02power", "12power"]
+
+
+NAMED_JOBS = {
+    "slurm-1809577.out": "1809577",
+    "1809577.out": "1809577",
+    "resnet.o1809577": "1809577",
+    "2024-02-03-3665238.out": "3665238",
+    "train_20240203_987654.log": "987654",  # no clock shows 98 hours
+    "train_20240203_123456.log": None,
+    "train-2024-02-03_123456.log": None,
+    "03_02_2024.123456.out": None,
+    "240203-123456.log": None,
+    "2024-02-03 07:54:18.359974.log": None,
+    "2024-02-03_07-54-18.35997.log": None,
+    "log_1719483321.txt": None,
+    "20240203.log": None,
+}
+
+
+@pytest.mark.parametrize("name", NAMED_JOBS)
+def test_a_time_in_a_name_is_no_job(name: str) -> None:
+    assert job_in_name(name) == NAMED_JOBS[name]

@@ -9,9 +9,12 @@ from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.sidecar import NamedRun, Statement
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
-# PBS: name.o1809577, name.e1809577.
+# PBS: name.o1809577, name.e1809577.  A time is no job: what follows a date or a clock, and seconds of Unix.
 _JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
-
+_DATE = r"(?:20\d\d[-_.]?\d\d[-_.]?\d\d|\d\d[-_.]?\d\d[-_.]?20\d\d|2\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))"
+_TIME_OF_A_DAY = re.compile(rf"(?<!\d){_DATE}[-_. T]*(?:[01]\d|2[0-3])[0-5]\d[0-5]\d\Z")
+_FRACTION = re.compile(r"\d\d([-:_.h])\d\d[-:_.m]\d\d\.\d+\Z")
+_UNIX_S = range(1_300_000_000, 2_200_000_000)
 
 _PACKED = re.compile(r"\.(?:gz|zst|xz|bz2)\Z")
 _RANK = re.compile(r"(?<![A-Za-z])(?:local_rank|rank|worker)[-_.]?\d+", re.IGNORECASE)
@@ -65,8 +68,7 @@ class Part(NamedTuple):
     def job_id(self) -> str | None:
         if "job_id" in self.statements:
             return self.statements["job_id"].value
-        in_name = _JOB_ID.search(self.path.rpartition("/")[2])
-        return self.facts.job_id or (in_name[1] if in_name else self.namesakes_job)
+        return self.facts.job_id or job_in_name(self.path.rpartition("/")[2]) or self.namesakes_job
 
     @property
     def exported_run(self) -> str | None:
@@ -122,3 +124,12 @@ class Part(NamedTuple):
     def is_sensed(self) -> bool:
         """Whether it contains power or energy, and nothing but measurements."""
         return bool({"power", "energy"} & set(self.facts.rows)) and set(self.facts.rows) <= _SENSED
+
+
+def job_in_name(name: str) -> str | None:
+    """The id of the job that the name of a file ends with."""
+    match = _JOB_ID.search(name)
+    if not match or int(match[1]) in _UNIX_S:
+        return None
+    before = name[: match.end()]
+    return None if _TIME_OF_A_DAY.search(before) or _FRACTION.search(before) else match[1]
