@@ -13,6 +13,7 @@ from command_line import Run
 from little_warehouse import Row, Warehouse
 from logs import megatron_line
 from scalelens import catalog
+from scalelens.question import split_series
 
 STUDY: Row = {"model": "m", "device_model": "d", "precision": "bf16", "global_batch_size": 8}
 SETTINGS = [row for row in catalog.rows("settings_catalog") if row["setting"] not in ("job_id", "global_batch_size")]
@@ -267,3 +268,52 @@ def test_scaling_without_rows_says_why_on_the_command_line(run: Run, tmp_path: P
         ran.err,
     )
     assert f"scalelens query not_compared -w {tmp_path / 'w'}" in ran.err
+
+
+def split_study(warehouse: Warehouse, *stated: tuple[int, str]) -> None:
+    """Runs on 1 to 8 devices, and what those on some of them state."""
+    for devices in (1, 2, 4, 8):
+        facts = {**STUDY, "global_batch_size": 8 * devices, "devices": devices}
+        warehouse.run(f"n{devices}", [1.0] * 5, path=f"/study/n{devices}.log", name=f"n{devices}", **facts)
+    for devices, version in stated:
+        state(warehouse, f"n{devices}", "nccl_version", version)
+
+
+def said_of_series(warehouse: Warehouse) -> str:
+    rows = warehouse.ask("FROM scaling()")
+    return split_series.remark([row["series"] for row in rows], [row["devices"] for row in rows])
+
+
+def test_a_setting_that_some_logs_state_splits_a_series_and_saying_it_joins_it(warehouse: Warehouse) -> None:
+    split_study(warehouse, (4, "2.29"), (8, "2.29"))
+    assert said_of_series(warehouse) == (
+        "only nccl_version tells the series apart, and no log on 1 to 2 devices states it: if it was 2.29 there, too, "
+        'set nccl_version = "2.29" under [labels] in scalelens.toml'
+    )
+    for devices in (1, 2, 4, 8):
+        state(warehouse, f"n{devices}", "nccl_version", "2.29", origin="sidecar")
+    rows = warehouse.ask("FROM scaling()")
+    assert len({row["series"] for row in rows}) == 1 and [row["devices"] for row in rows] == [1, 2, 4, 8]
+    assert said_of_series(warehouse) == ""
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        [],
+        [(1, "2.28"), (2, "2.28"), (4, "2.29"), (8, "2.29")],  # both are stated
+        [(devices, "2.29") for devices in (1, 2, 4, 8)],
+    ],
+)
+def test_series_that_differ_by_what_logs_state_are_left_apart(
+    warehouse: Warehouse, stated: list[tuple[int, str]]
+) -> None:
+    split_study(warehouse, *stated)
+    assert said_of_series(warehouse) == ""
+
+
+def test_of_two_values_elsewhere_none_is_proposed() -> None:
+    names = ["m · weak (batch 8 per device)"] + [
+        f"m · nccl_version {v} · weak (batch 8 per device)" for v in (2.28, 2.29)
+    ]
+    assert split_series.remark(names, [1, 2, 4]) == ""

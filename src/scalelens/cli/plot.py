@@ -103,7 +103,13 @@ class _Request(NamedTuple):
 
 def _remark_into(remarks: list[str], parameters: Mapping[str, Any]) -> "Callable[[Session, Plotted], None]":
     """What is called with the open session, to find out which sizes the figure does not show."""
-    return lambda session, drawn: remarks.append(other_sizes(session, parameters, drawn.rows["devices"]))
+
+    def remark(session: "Session", drawn: "Plotted") -> None:
+        remarks.append(
+            other_sizes(session, parameters, drawn.rows["series"].to_list(), drawn.rows["devices"].to_list())
+        )
+
+    return remark
 
 
 def _finish(drawn: "Plotted", paths: tuple[Path, Path | None, Path | None], remark: str) -> None:

@@ -103,7 +103,7 @@ def _show_glance(answer: "Answer", limit: int | None) -> int:
     show_to_people(rows, answer.query, runs, limit, n_rows=n_rows)
     if answer.query.name == _SERIES and n_rows and answer.question.has_all_rows:
         session = cast("Session", answer.session)
-        print_other_sizes(other_sizes(session, answer.question.parameters, rows["devices"]))
+        print_other_sizes(other_sizes(session, answer.question.parameters, rows["series"], rows["devices"]))
     return n_rows
 
 

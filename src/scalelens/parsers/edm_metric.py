@@ -47,7 +47,9 @@ class Reader:
             return False  # results of a tool that measures something else
         self.has_one = True
         fields = results.items()
-        values = [(name, value, None) for name, field in fields if (value := json_number_or_nan(field)) is not None]
+        values: list[tuple[str, float, str | None]] = [
+            (name, value, None) for name, field in fields if (value := json_number_or_nan(field)) is not None
+        ]
         if (seconds := json_number(record["total_time"])) is not None:
             values.append(("total_time", seconds, "s"))
         if snapshot := _SNAPSHOT.fullmatch(str(record["snapshot_pkl"])):

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
-from scalelens.warehouse.records import PartFacts
 
 _RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
 # What one program writes to several files of a folder, with the same records: Stable-Baselines3; StyleGAN and EDM.
