@@ -150,10 +150,15 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
     said = collectives.sentences(pl.DataFrame([row, row | {"place": "in", "busbw_bytes_per_s": 0.0}]), NAMES)
     assert said == [
         (
+            "1 run received wrong values: job A.",
+            "Counted by the tests themselves (#wrong). What trains with these calls may be wrong as well.",
+            1.0,
+        ),
+        (
             "job A: all_reduce out of place reaches 23.04 GB/s of bus bandwidth, at 1,048,576 bytes.",
             "The highest of 10 measurements; 3 had wrong values.",
             0.0,
-        )
+        ),
     ]
 
 

@@ -6,8 +6,8 @@ Yields: collective_benchmarks, params
 Source: NVIDIA/nccl-tests and ROCm/rccl-tests, src/common.cu and src/util.cu: writeBenchmarkLineBody(), TESTCHECK
 
 A side of the table is a row: times are microseconds and bandwidths 10^9 bytes per second.  `N/A` is NULL.  The mean bus
-bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, `test`
-is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
+bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, it is the one that
+a script prints shortly above, as a heading or as the command: a line with the name of one test.  Else `test` is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
 test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.  Where a job tests the
 network and then trains in the same output, the run is the training: a test that went well says nothing of its end.
 
@@ -44,11 +44,15 @@ _DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uin
 ANCHORS = (
     "# nccl-tests version ", "rccl-tests: Version ", "# Collective test ", "# nThread ", "#  Rank ", "#   Rank ", "in-place",
     "   count  ", "# Avg bus bandwidth", "# Out of bounds values", "Test NCCL failure ", "Test CUDA failure ",
-    ": Test failure ", "Test timeout", *(f"{dtype:>8}  " for dtype in _DTYPES),
+    ": Test failure ", "Test timeout", "_perf", *(f"{dtype:>8}  " for dtype in _DTYPES),
 )  # fmt: skip
 
 _VERSIONS = re.compile(r"#? *(nccl-tests version|rccl-tests: Version) (\S+)")
 _NAMED = re.compile(r"# Collective test (starting|concluded): (\w+?)(?:_perf)?\s*\Z")
+_HEADS = re.compile(
+    r"(?<![\w-])(all_reduce|all_gather|reduce_scatter|sendrecv|broadcast|reduce|alltoallv?|gather|scatter|hypercube)_perf\b"
+)
+_SHORTLY = 40  # lines
 _BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
 _DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.*\S)\s*+\Z")
 _PLACES = re.compile(r"#\s++(?:out-of-place\s++)?in-place\s*+\Z")
@@ -69,6 +73,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.test: str | None = None
+        self.printed: tuple[str, int] | None = None  # a test that a script prints, and its line
         self.places: tuple[str, ...] = ()
         self.columns: list[str] = []
         self.sides: list[int] = []  # the columns with which a side begins
@@ -105,6 +110,9 @@ class Reader:
         elif _FAILURE.match(text):
             self.fail("collective_timeout" if "Test timeout" in text else "error", line)
         else:
+            if "_perf" in text:
+                tests = {match[1] for match in _HEADS.finditer(text)}
+                self.printed = (tests.pop(), line.number) if len(tests) == 1 else None
             return False
         return True
 
@@ -116,6 +124,9 @@ class Reader:
             self.mixed = False
             self.rows.new_part()
         self.open = True
+        if self.printed and not self.test and line.number - self.printed[1] <= _SHORTLY:
+            self.test = self.printed[0]
+        self.printed = None
         if version:
             tool = version[1].partition("-")[0]
             self.rows.param(f"{tool}_tests_version", version[2], line.number)

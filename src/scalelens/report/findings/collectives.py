@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, plural
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, few_of, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,9 +20,9 @@ _PLACES = {"out": "out of place", "in": "in place"}
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    """The fastest first, which is also the number of the first screen."""
+    """Wrong values, then the fastest first, which is also the number of the first screen."""
     known = rows.filter(rows["busbw_bytes_per_s"] > 0)
-    result = []
+    result = _wrong(rows, names)
     for row in known.sort("busbw_bytes_per_s", descending=True, maintain_order=True).iter_rows(named=True):
         text = (
             f"{names[row['run_id']]}: {row['test'] or 'unknown test'} {_PLACES[row['place']]} reaches "
@@ -31,6 +31,19 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         wrong = f"; {row['with_wrong_values']} had wrong values" if row["with_wrong_values"] else ""
         result.append(FindingSentence(text, f"The highest of {plural(row['measurements'], 'measurement')}{wrong}."))
     return few(result)
+
+
+def _wrong(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    """Runs whose tests found values that differ from what they must be: more than any speed."""
+    wrong = rows.filter(rows["with_wrong_values"] > 0)
+    if wrong.is_empty():
+        return []
+    runs = [names[run] for run in wrong["run_id"].unique(maintain_order=True)]
+    tested = rows["run_id"].n_unique()
+    of_all = f" of {tested}" if tested > len(runs) else ""
+    text = f"{plural(len(runs), 'run')}{of_all} received wrong values: {few_of(runs)}."
+    doubt = "Counted by the tests themselves (#wrong). What trains with these calls may be wrong as well."
+    return [FindingSentence(text, doubt, weight=1.0)]
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scalelens.charts.naming import plain
+from scalelens.question import split_series
 from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, amount, few, few_of, percent, plural
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
             FindingSentence(text, "Why, run by run: scalelens query not_compared."),
             *told[MOST - 1 :],
         ]
+    if told and (split := split_series.remark(rows["series"].to_list(), rows["devices"].to_list())):
+        told.append(FindingSentence(f"{split[:1].upper()}{split[1:]}.".replace("\n", ". ")))
     return few(told)
 
 
