@@ -272,11 +272,8 @@ class LineTable:
                     if self.counts_steps_alone:
                         pause = pause or validations.is_long(last[1].record.cells, cells) or paused
                     self.taken, self.paused = self.taken - 1, self.paused - paused
-                    cells = {
-                        **cells,
-                        **last[1].record.cells,
-                        **{name: cells[name] for name in _TIMES_OF_DAY if name in cells},
-                    }
+                    printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
+                    cells = {**cells, **last[1].record.cells, **printed}
                     is_cut = False
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
