@@ -327,7 +327,7 @@ class LineTable:
         cells: dict[str, Any] = {}
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         # Of several lines of an epoch, that of the validation states its own time.
-        validates = self.shape.goes_on and _is_of_validation(line.text)
+        validates = self.shape.goes_on and is_of_validation(line.text)
         validated = False
         for index, field in enumerate(parts.parsed.fields):
             validated = validated or bool(_VALIDATED.match(field.name))
@@ -424,7 +424,7 @@ def _masked(name: str) -> str:
     return MASK.sub("#", name)
 
 
-def _is_of_validation(text: str) -> bool:
+def is_of_validation(text: str) -> bool:
     """Whether a line states what a validation gave, and nothing of the training."""
     validates = _VALIDATES.search(text)
     if validates is None or _TRAINED.search(text):
