@@ -86,3 +86,41 @@ def test_times_without_a_unit_between_stamps_are_right_or_not_read(tmp_path: Pat
         assert not (times.steps if of_epochs else times.epochs)
         right += bool(told)
     assert right >= 35  # half of the logs have most of the time between their stamps in their lines
+
+
+def _with_validations(seed: int) -> tuple[str, float, bool]:
+    """Stamped lines of steps and of what validations gave; seconds of a step, and whether each interval holds one."""
+    chance = random.Random(seed)
+    now, each_s, apart = datetime(2026, 1, 2, 3, 4, 5), chance.uniform(0.05, 2.0), chance.choice([50, 100, 200])
+    every, style = chance.choice([1, 1, 5, 10]), chance.choice(["line", "same step", "no word"])
+    name, validated = chance.choice(["step", "iter", "Step"]), chance.choice(["val loss", "val_acc", "Test acc"])
+    span_s, result, lines = chance.uniform(0.15, 0.6) * each_s * apart, 0.9, []
+    for k in range(1, 41):
+        now += timedelta(seconds=each_s * apart * chance.uniform(0.99, 1.01))
+        loss = f"{name} {k * apart} | loss {2.5 * 0.97**k:.4f}"
+        if (due := k % every == 0) and style == "line":
+            now, result = now + timedelta(seconds=span_s), 0.9 * 0.99**k
+        stamp = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}"
+        lines.append(f"{stamp} {loss}" + (f" | {validated} {result:.4f}" if style == "line" else ""))
+        if due and style != "line":
+            now += timedelta(seconds=span_s)
+            stamp = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}"
+            word = validated if style == "same step" else "accuracy"
+            lines.append(f"{stamp} {name} {k * apart} | {word} {0.9 * 0.99**k:.4f}")
+    return "\n".join((*lines, "")), each_s, every == 1
+
+
+def test_no_validation_is_in_the_time_of_a_step(tmp_path: Path) -> None:
+    formats, wrong, read = load(), [], 0
+    for seed in range(60):
+        text, each_s, always = _with_validations(seed)
+        path = tmp_path / f"{seed}.log"
+        path.write_text(text)
+        times = _Times()
+        with contextlib.closing(open_source(path)) as source:
+            read_rows(source, formats, times)
+        if times.steps and abs(statistics.median(times.steps) / each_s - 1) > _NEAR:
+            wrong.append((seed, statistics.median(times.steps), each_s))  # one in ten may stay, and moves no median
+        read += bool(times.steps) and not always
+    assert not wrong
+    assert read

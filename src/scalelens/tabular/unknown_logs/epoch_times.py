@@ -26,7 +26,7 @@ from scalelens.tabular.steps import write_rows
 from scalelens.tabular.unknown_logs.choice import tells_epochs
 from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.lines import log_lines
-from scalelens.tabular.unknown_logs.records import TIMES, column_of
+from scalelens.tabular.unknown_logs.records import TIMES, column_of, is_of_validation
 from scalelens.tabular.unknown_logs.shapes import Shape, lines_with_times_alone, shaped
 from scalelens.tabular.unknown_logs.stated_times import StatedTimes, mean_of_epoch
 
@@ -208,10 +208,10 @@ def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str |
 
 
 def _counted_times(shape: Shape, source: Source) -> Iterator[TableRecord]:
-    """A record for each line of a shape that counts epochs."""
+    """A record for each line of a shape that counts epochs; what a validation took is its own time."""
     for line, whole in log_lines(source):
         parts = shaped(line.text) if whole else None
-        if parts and parts.key == shape.key:
+        if parts and parts.key == shape.key and not is_of_validation(SOURCE_FILE.sub("", line.text)):
             epoch = parts.parsed.fields[parts.counts[0].field]
             cells = _cells(epoch.value or 0, parts.parsed.fields, line.rank, line.location)
             yield TableRecord(line.number, cells, None, line.text)

@@ -19,6 +19,7 @@ from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 from scalelens.tabular.unknown_logs.stated_times import StatedTimes, Whole
+from scalelens.tabular.unknown_logs.validations import Validations
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
@@ -185,6 +186,11 @@ class LineTable:
         return bool(counts_steps) and self.mostly_paused
 
     @property
+    def counts_steps_alone(self) -> bool:
+        """Whether its lines count steps, and are no drawings of a bar."""
+        return bool({"step", "batch"} & set(self.columns)) and not (self.shape.of_epochs or self.shape.bar)
+
+    @property
     def epoch_name(self) -> str | None:
         """The name of a number ahead of the count that grows where the count restarts."""
         if "epoch" in self.shape.roles:
@@ -233,7 +239,8 @@ class LineTable:
         last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
-        pause = False
+        pause = paused = False  # before the line, and before the record that it may go on with
+        validations = Validations(BY_CLOCK)
 
         def look(raw: bytes) -> None:
             nonlocal pause
@@ -252,10 +259,8 @@ class LineTable:
                 if parts.key == self.shape.key:
                     yield Drawn(TableRecord(line.number, {}, _NO_END, line.text), None)
             elif self.is_of_shape(parts):
-                if pause and len(self.after_pauses) < _MOST_KEPT:
-                    self.after_pauses.add(line.number)
-                self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 cells = self.cells(line, parts, clocks.setdefault((line.rank, line.location), Clock()))
+                pause = (self.counts_steps_alone and validations.is_anew(cells)) or pause
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
@@ -264,14 +269,18 @@ class LineTable:
                     cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
                     is_cut = False
                 if last and self.goes_on(last[1].record, cells):
-                    cells = {
-                        **cells,
-                        **last[1].record.cells,
-                        **{name: cells[name] for name in _TIMES_OF_DAY if name in cells},
-                    }
-                    self.taken, is_cut = self.taken - 1, False
+                    if self.counts_steps_alone:
+                        pause = pause or validations.is_long(last[1].record.cells, cells) or paused
+                    self.taken, self.paused = self.taken - 1, self.paused - paused
+                    printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
+                    cells = {**cells, **last[1].record.cells, **printed}
+                    is_cut = False
                 elif last and self.is_told(last[1].record):
+                    validations.told(last[1].record)
                     yield last[1]
+                if pause and len(self.after_pauses) < _MOST_KEPT:
+                    self.after_pauses.add(line.number)
+                self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
                 last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
             elif parts.is_heading:
@@ -318,7 +327,7 @@ class LineTable:
         cells: dict[str, Any] = {}
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         # Of several lines of an epoch, that of the validation states its own time.
-        validates = self.shape.goes_on and _is_of_validation(line.text)
+        validates = self.shape.goes_on and is_of_validation(line.text)
         validated = False
         for index, field in enumerate(parts.parsed.fields):
             validated = validated or bool(_VALIDATED.match(field.name))
@@ -415,7 +424,7 @@ def _masked(name: str) -> str:
     return MASK.sub("#", name)
 
 
-def _is_of_validation(text: str) -> bool:
+def is_of_validation(text: str) -> bool:
     """Whether a line states what a validation gave, and nothing of the training."""
     validates = _VALIDATES.search(text)
     if validates is None or _TRAINED.search(text):
