@@ -86,7 +86,7 @@ def test_runs_of_one_framework_are_named_by_what_one_of_them_states(warehouse: W
     ("name", "tells"),
     [
         ("bf16-large", True), ("resnet50", True), ("gpt_a100_n2", True), ("a", True), ("run_B", True),
-        ("slurm-3665238", False), ("batches", False), ("log", False), ("train_log", False), ("3108079", False),
+        ("slurm-3665238", False), ("v0-20260102-030405", False), ("swift_out", False), ("v2_bf16", True), ("batches", False), ("log", False), ("train_log", False), ("3108079", False),
         ("rank0", False), ("stdout_0012", False), ("2026-11-25_10-00-00", False), ("version_3", False), ("n16", False),
         ("16-node", False), ("nodes_4", False),
     ],

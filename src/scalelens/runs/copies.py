@@ -12,6 +12,10 @@ from scalelens.runs.part import Part
 _RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
 # What one program writes to several files of a folder, with the same records: Stable-Baselines3; StyleGAN and EDM.
 _WRITERS = ("/progress.csv", "/progress.json", "/stats.jsonl", "/log.txt")
+# What ms-swift writes besides what it prints, with more digits, into the folder of the log or below it.
+_RECORDS = "/logging.jsonl"
+_TABLES = (".jsonl", ".json", ".csv", ".tsv")  # that people make of a log have its steps as well
+_DEEPEST = 3  # folders between the two
 _CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
@@ -32,12 +36,19 @@ class Originals:
         self._paths = Lookup[str]("path", ties)
         self._checkpoints = Lookup[tuple[int, str]]("checkpoints", ties)
         self._writers = Lookup[Part]("writers", ties)
+        self._records = Lookup[Part]("records", ties)  # by each folder above them
+        self._logs = Lookup[Part]("logs", ties)
         for part in parts:
             if not part.facts.steps and not part.path.endswith("/all_results.json"):
                 continue
             self._paths.offer(part.path, part.path, part)
             if part.facts.steps and part.path.endswith(_WRITERS):
                 self._writers.offer(part.folder, part, part)
+            if part.facts.steps and part.path.endswith(_RECORDS):
+                for folder in part.folders_above[: _DEEPEST + 1]:
+                    self._records.offer(folder, part, part)
+            elif part.facts.steps and not part.path.endswith(_TABLES):
+                self._logs.offer(part.folder, part, part)
             if checkpoint := _CHECKPOINT.match(part.path):
                 self._checkpoints.offer(checkpoint[1], (int(checkpoint[2]), part.path), part)
         for _, checkpoints in self._checkpoints.groups():
@@ -52,6 +63,8 @@ class Originals:
         if part.path.endswith(_WRITERS[1:]):
             others = [other for other in self._writers.seek(part.folder, part) if _writer(other) < _writer(part)]
             return [other.path for other in sorted(others, key=_writer) if _have_same_steps(other, part)]
+        if part.facts.steps and not part.path.endswith(_TABLES) and (records := self._records_below(part)):
+            return [records.path]
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
         if results := _RESULTS.match(part.path):
@@ -62,6 +75,14 @@ class Originals:
             latest = max([own, *self._checkpoints.seek(folder, part)[-1:]])
             return [folder + "trainer_state.json", *([] if latest == own else [latest[1]])]
         return []
+
+    def _records_below(self, log: Part) -> Part | None:
+        """The records that a log repeats, where it is clear which."""
+        records = [other for other in self._records.seek(log.folder, log) if _have_same_steps(other, log)]
+        if len(records) != 1:
+            return None
+        logs = [other for other in self._logs.seek(log.folder, log) if _have_same_steps(records[0], other)]
+        return records[0] if len(logs) == 1 else None
 
 
 def _writer(part: Part) -> int:

@@ -25,7 +25,8 @@ one folder, even if only one of them has steps, but for a launcher's beside thos
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
 its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder,
-and to a history that was exported from W&B beside the client's own record of the run.
+to a history that was exported from W&B beside the client's own record of the run, and to what ms-swift printed above
+the folder into which it wrote the same steps.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 

@@ -8,14 +8,15 @@ _OF_ANY_LOG = """
     all batch batches checkpoint checkpoints ckpt console data debug default err error errors eval event events exp
     experiment experiments file files global history info job jobs launch lightning local log logfile logger logging
     logs main meta metric metrics node o e out output outputs predict rank raw report result results run runs runner
-    running slurm srun state stats stderr stdout step steps summary task tb tensorboard test tmp trace traces train
-    trainer training txt val validation version wandb work worker
+    running slurm srun state stats stderr stdout step steps summary swift task tb tensorboard test tmp trace traces
+    train trainer training txt val validation version wandb work worker
 """
 _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
 # HOST_PROCESS.NANOSECONDS.pt.trace.json, as PyTorch's handler calls a trace: the host has a domain, or is one of AWS.
 _OF_A_HOST = re.compile(r"(?:ip(?:-\d+){4}|[\w-]+(?:\.[a-z][\w-]*){1,8})_\d+\.\d{10,19}\.pt\.trace\.json(?:\.\w+)?")
 _NUMBER = re.compile(r"\d{1,5}")
+_OF_A_LAUNCH = re.compile(r"v\d{1,4}(?:-\d{8}-\d{6})?")  # ms-swift's folder of a launch, and others' of a version
 
 
 def recognizable(stated: str) -> bool:
@@ -35,4 +36,6 @@ def tells_something(name: str, has_facts: bool = True) -> bool:
     """
     if _COUNT_OF_NODES.fullmatch(name):
         return not has_facts
+    if _OF_A_LAUNCH.fullmatch(name):
+        return False
     return any(word not in _SAYS_NOTHING for word in _WORDS.findall(name.lower()))
