@@ -90,7 +90,7 @@ def draw(
             runs = [point | {"energy": _ends(point)[1] / size} for point in points]
             panel, looks, note = many_runs.drawn(runs, Measure("energy", title, "most"), page, most)
             legend += [look for look in looks if look not in legend]
-            note = f"{heading}: {note[:1].lower()}{note[1:]}" if heading and note else note
+            note = f"{heading[:1].upper()}{heading[1:]}: {note[:1].lower()}{note[1:]}" if heading and note else note
             notes += [note] if note and note not in notes else []
         else:
             panel = _bars(points, title, size, page)
