@@ -457,11 +457,12 @@ def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path, monkeypatch: pyte
     ran = run("ingest", logs, "-w", home, "--dry-run")
     assert ran.code == 0 and "scalelens" not in ran.err
     ran = run("ingest", logs, "-w", home)
-    given = re.findall(r"scalelens (\w+ .*)", ran.err)
-    assert {command.split()[0] for command in given} == {"sql", "report"}, ran
+    given = [each for line in re.findall(r"scalelens (\w+ .*)", ran.err) for each in line.split(", scalelens ")]
+    written = {"report": tmp_path / "report.html", "plot": tmp_path / "figure.pdf"}
+    assert {command.split()[0] for command in given} == {"sql", *written}, ran
     for command in given:
-        asked = run(*shlex.split(command))
-        said = asked.out if command.startswith("sql") else (tmp_path / "report.html").read_text(encoding="utf-8")
+        asked, path = run(*shlex.split(command)), written.get(command.split()[0])
+        said = path.read_bytes() if path else asked.out.encode()
         assert asked.code == 0 and len(said.splitlines()) > 1, (command, asked)
 
 

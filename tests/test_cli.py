@@ -443,13 +443,31 @@ def test_ingest_says_what_it_did_on_stderr(run: Run, logs: Path, tmp_path: Path)
     assert re.search(r"megatron +2 ", ran.err)
     assert "notes.txt (no known format in it)" in ran.err
     assert f"2 runs of unknown outcome in {tmp_path / 'w'}" in ran.err
-    assert "next: scalelens query runs_overview" in ran.err
+    assert f"next: scalelens query runs_overview -w {tmp_path / 'w'}, scalelens plot -o figure.pdf -w" in ran.err
     assert "\x1b" not in ran.err, "a progress bar is for people"
 
 
 def test_what_is_next_without_steps_is_the_report(run: Run, tmp_path: Path) -> None:
     (tmp_path / "power.csv").write_text("timestamp,gpu_power_w\n" + "".join(f"{1.7e9 + k},300\n" for k in range(9)))
-    assert "next: scalelens report -o report.html" in run("ingest", tmp_path / "power.csv", "-w", tmp_path / "w").err
+    said = run("ingest", tmp_path / "power.csv", "-w", tmp_path / "w").err
+    assert "next: scalelens report -o report.html -w" in said
+
+
+def test_what_is_next_draws_a_figure_of_any_folder(run: Run, tmp_path: Path) -> None:
+    """Of power alone, too: `plot` without a name takes the chart that these logs can show."""
+    (tmp_path / "power.csv").write_text("timestamp,gpu_power_w\n" + "".join(f"{1.7e9 + k},300\n" for k in range(9)))
+    said = run("ingest", tmp_path / "power.csv", "-w", tmp_path / "w").err
+    assert "scalelens plot -o figure.pdf" in said
+    figure = tmp_path / "figure.svg"
+    assert run("plot", "-o", figure, "-w", tmp_path / "w").code == 0
+    assert figure.stat().st_size > 0
+
+
+def test_nothing_is_drawn_of_what_no_chart_shows(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.out").write_text("slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***\n")
+    said = run("ingest", tmp_path / "job.out", "-w", tmp_path / "w").err
+    assert "next: scalelens report -o report.html" in said
+    assert "scalelens plot" not in said
 
 
 def test_a_series_says_which_sizes_it_lacks(run: Run, tmp_path: Path) -> None:

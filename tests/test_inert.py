@@ -99,6 +99,28 @@ def test_names_of_columns_and_lists_are_inert_too() -> None:
     assert rows_of(text) == [["'=a", r"b\x1b"], [r"'=1 x\x1b", "1"]]
 
 
+@pytest.mark.parametrize("repeats", [1, csv_writer.FEW_ROWS])
+def test_numbers_in_csv_have_no_digits_that_only_arithmetic_left(repeats: int) -> None:
+    """Few and many rows alike; numbers that have that many digits, very small and very large ones keep theirs."""
+    noisy = [114.80000000000001, 45.56216299999994, 0.1 + 0.2, -2.5000000000000004]
+    exact = [
+        1e-30 * 3,
+        0.1234567890123456,
+        1767323045.123457,
+        1.0,
+        0.0,
+        5e-324,
+        1.7976931348623157e308,
+        float("inf"),
+        None,
+    ]
+    column = pa.chunked_array([noisy + exact] * repeats)
+    lines = csv_text(pa.table({"x": column}), header=False).splitlines()
+    assert lines[:4] == ["114.8", "45.562163", "0.3", "-2.5"]
+    assert [float(line) if line else None for line in lines[4:13]] == exact
+    assert lines[:13] == lines[-13:]
+
+
 def test_lines_of_a_text_stay_in_csv_alone() -> None:
     assert rows_of(csv_text(pa.table({"a": ["x\ny\tz\r"]}))) == [["a"], ["x\ny\tz\\r"]]
     assert visible("x\ny\tz\r") == r"x\ny\tz\r"

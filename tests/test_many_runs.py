@@ -113,6 +113,14 @@ def test_runs_that_nothing_tells_apart_share_a_line_with_names_at_its_ends() -> 
     assert "60 runs" in text and "lowest run of x." in text and "Not drawn" not in text
 
 
+def test_ends_of_several_scopes_say_of_which_they_are() -> None:
+    names = {f"run of {'x' * (k + 1)}": 1e4 + k for k in range(60)}
+    rows = energies(**names).with_columns(scope=pl.lit("gpu"))
+    of_memory = rows.with_columns(scope=pl.lit("memory"), energy_j=pl.col("energy_j").reverse())
+    text = text_of(draw("energy/windows", pl.concat([rows, of_memory])))
+    assert re.search(r"(GPUs|Memory): the highest is run of x", text) and "The highest" not in text
+
+
 def test_lines_of_a_number_are_in_its_order_and_those_of_words_by_their_medians() -> None:
     page = page_of({})
     for setting, values in (("global_batch_size", [8, 16, 128]), ("model", ["a", "b", "c"])):

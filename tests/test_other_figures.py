@@ -200,6 +200,33 @@ def test_arrivals_of_ranks_without_a_device_are_drawn_without_a_name(
     assert result.exit_code == 0 and f"the chart is {chart};" in result.output
 
 
+def test_ranks_without_a_device_that_log_steps_too_show_more_than_their_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chart that `plot` chose is not all, and who asked for a chart of traces is named one of traces."""
+    for rank in range(2):
+        calls = [
+            {"ph": "X", "cat": category, "name": name, "pid": 7, "tid": 7, "ts": 1e4 * k + 100 * rank, "dur": 50.0}
+            for k in range(6)
+            for category, name in (("user_annotation", "gloo:all_reduce"), ("cpu_op", "aten::mm"))
+        ]
+        about = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2}}
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(about | {"traceEvents": calls}))
+    rows = "".join(f"{k},{0.5 + k % 7 / 100}\n" for k in range(60))
+    (tmp_path / "steps.csv").write_text(f"step,step_time_s\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    said = invoke("plot -o first.json").output
+    assert "the chart is batch_cdf;" in said
+    further = said.split("these logs also show: ")[1].splitlines()[0].split(", scalelens ")
+    assert [shlex.split(command.removeprefix("scalelens "))[1] for command in further][-2:] == [
+        "collective_arrivals", "op_summary"
+    ]  # fmt: skip
+    assert all(invoke(command.removeprefix("scalelens ")).exit_code == 0 for command in further)
+    refused = str(invoke("plot kernel_summary -o kernels.pdf").exception)
+    assert "scalelens plot collective_arrivals" in refused
+
+
 def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
     (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")

@@ -42,7 +42,15 @@ _PALE_SAYS = "Pale: from the largest measurement to the sum of all"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
 _SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
             "jpwr_energy": "jpwr's energies", "jpwr_hdf5": "jpwr in HDF5",
-            "nvidia_smi_query": "nvidia-smi"}  # fmt: skip
+            "nvidia_smi_query": "nvidia-smi", "energy_lines": "lines of energy",
+            "megatron_energy": "Megatron's energies",
+            "jpwr_console": "jpwr's tables", "jube_result": "tables of JUBE", "amd_smi": "amd-smi",
+            "rapl_csv": "counters of RAPL", "pm_counters": "counters of the node", "cray_rur": "RUR",
+            "zeus_log": "Zeus", "zeus_measurement": "Zeus", "zeus_power": "Zeus", "zeus_windows": "Zeus",
+            "perun_hdf5": "perun", "perun_json": "perun", "perun_report": "perun", "pyjoules_lines": "pyjoules",
+            "dcgm_dmon": "DCGM", "dcgm_exporter": "DCGM", "geopm_report": "GEOPM", "ear": "EAR", "likwid": "LIKWID",
+            "mlperf_power": "MLPerf's power logs", "perf_energy": "perf", "power_gadget": "Power Gadget",
+            "prometheus_range": "Prometheus", "prometheus_text": "Prometheus"}  # fmt: skip
 _UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
 _SMALLEST = (1.0, "J")
 
@@ -82,6 +90,7 @@ def draw(
             runs = [point | {"energy": _ends(point)[1] / size} for point in points]
             panel, looks, note = many_runs.drawn(runs, Measure("energy", title, "most"), page, most)
             legend += [look for look in looks if look not in legend]
+            note = f"{heading[:1].upper()}{heading[1:]}: {note[:1].lower()}{note[1:]}" if heading and note else note
             notes += [note] if note and note not in notes else []
         else:
             panel = _bars(points, title, size, page)

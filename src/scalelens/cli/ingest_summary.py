@@ -24,6 +24,7 @@ _OUTCOMES = {
     "error": "with an error",
     "unknown": _UNKNOWN,
 }  # in words, where they are not its own
+_DRAWN = {"steps", "phases", "events", "power", "energy", "collective_benchmarks"}  # tables that some chart draws
 _REASONS_SHOWN = 5  # of one status
 
 
@@ -109,6 +110,8 @@ def _print_runs(warehouse: Path) -> None:
     has_steps = any(part.facts.steps for run in runs for part in run.parts)
     # A list of runs without steps has nothing but names; the report draws what there is.
     following = "scalelens query runs_overview" if has_steps else "scalelens report -o report.html"
+    if any(_DRAWN & batch.tables.keys() for batch in live.batches.values()):
+        following += ", scalelens plot -o figure.pdf"
     outcomes = Counter(_OUTCOMES.get(run.outcome[0], run.outcome[0].replace("_", " ")) for run in runs)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     how = f" {_UNKNOWN}" if outcomes.keys() == {_UNKNOWN} else f" ({ended})"

@@ -13,6 +13,7 @@ from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.other_sizes_beside import other_sizes, print_other_sizes
 from scalelens.cli.output import errors
+from scalelens.cli.pasting import in_warehouse
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
@@ -94,6 +95,9 @@ def plot(
     _finish(drawn, (output, data, caption_file), remark)
 
 
+_MOST_OTHERS = 3  # charts that are named below the one that `plot` chose
+
+
 class _Request(NamedTuple):
     warehouse: Path
     folders: tuple[Path, ...]  # of the user's queries
@@ -156,26 +160,32 @@ def _first_drawn(request: _Request) -> "tuple[Plotted, str]":
 
     Raises the refusal of the chart of scaling where there is none.
     """
-    name, drawn = _SERIES, _shown(request, _SERIES, {})
+    name, drawn, others = _SERIES, _shown(request, _SERIES, {}), list[str]()
     if isinstance(drawn, UserError):
-        name, drawn = _other_drawn(request, drawn)
+        name, drawn, others = _other_drawn(request, drawn)
     errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
+    if others:
+        errors.print(in_warehouse(f"these logs also show: scalelens {', scalelens '.join(others)}"), markup=False)
     return drawn
 
 
-def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plotted, str]]":
-    """The first chart but that of scaling that can be drawn.  Raises the `refusal` of that one where there is none."""
+def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plotted, str], list[str]]":
+    """The first chart but that of scaling that can be drawn, and commands that draw the next few.
+
+    Raises the `refusal` of that one where there is none.
+    """
     from scalelens.question.session import in_session
     from scalelens.report import other_figures
 
     about = other_figures.about(_SERIES)
-    for command in in_session(request.warehouse, lambda session: other_figures.shown_by(session, _SERIES), about=about):
-        verb, name, *further = shlex.split(command)
-        if verb != "plot":
-            continue
+    commands = in_session(request.warehouse, lambda session: other_figures.shown_by(session, _SERIES), about=about)
+    commands = [command for command in commands if command.startswith("plot ")]
+    for command in commands:
+        _, name, *further = shlex.split(command)
         drawn = _shown(request, name, pairs([word for word in further if "=" in word]))
         if not isinstance(drawn, UserError):
-            return name, drawn
+            others = {shlex.split(other)[1]: other for other in reversed(commands) if shlex.split(other)[1] != name}
+            return name, drawn, [*reversed(others.values())][:_MOST_OTHERS]
     raise refusal
 
 

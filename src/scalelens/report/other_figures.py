@@ -1,10 +1,13 @@
 """What the rows of a warehouse can show, for a user whose first choice of a figure has nothing to draw."""
 
+import shlex
+
+from scalelens.charts.load import load as charts
 from scalelens.charts.run_rates import MOST_RUNS
 from scalelens.charts.style import MOST_SERIES
 from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.database.connect import needed_tables
-from scalelens.queries.load import needed_by
+from scalelens.queries.load import load, needed_by
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session
@@ -171,8 +174,13 @@ _SHOWN_BY = (
 
 
 def remedy(session: Session, refused: str, runs: str = "") -> str:
-    """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does."""
+    """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does.
+
+    Whoever asked for a chart of traces is named one of traces, where there is any.
+    """
     commands = shown_by(session, refused, runs)
+    if _is_of_traces(refused):
+        commands.sort(key=lambda command: not _is_of_traces(shlex.split(command)[1]))
     return f"what these logs can show: scalelens {commands[0]}" if commands else ""
 
 
@@ -210,6 +218,14 @@ def shown_by(session: Session, refused: str, runs: str = "") -> list[str]:
         if value is not None
     ]
     return list(dict.fromkeys(commands))
+
+
+def _is_of_traces(name: str) -> bool:
+    """Whether a chart or a query reads events, and no times of steps."""
+    about = f"FROM {charts()[name].QUERY if name in charts() else name}()"
+    queries = load()  # a session knows only those that its question needs
+    needed = needed_tables(about, needed_by(about, queries))
+    return "events" in needed and "step_times" not in needed
 
 
 def _with_rows(session: Session, offered: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -130,7 +130,9 @@ def samples_of(record: _Object) -> Iterator[_Object]:
     word = name.lower().removesuffix("s")
     for number, device in enumerate(devices):
         cells = dict(nested_values(device))
-        named = {f"{word}_{k}" if _DEVICE.fullmatch(k) else k: each for k, each in cells.items()}
+        named = {
+            f"{word}_{k}" if _DEVICE.fullmatch(k) and not k.startswith(word) else k: each for k, each in cells.items()
+        }
         alone = {} if any(map(_DEVICE.fullmatch, cells)) else {f"{word}_index": number}
         yield own | alone | named
 

@@ -28,7 +28,7 @@
 -- Limits: The first cause that explains half of the lateness is named; it may be one of two.  Ranks that were not
 --   traced are not seen.
 --
--- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s
+-- Glance: run_id rank cause blame_share% times_last collectives late_share lateness_s computes_s loads_s upstream_s
 --   q network_ratio process_group
 --
 -- Partition: run_id
@@ -47,7 +47,8 @@
 --   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
 --   q                DOUBLE      probability of being last so often by chance, adjusted for all ranks of the run
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
---   late_share       DOUBLE      lateness over its time in steps; above 1 if the others wait longer than these take
+--   late_share       DOUBLE      lateness over its time in steps: 0.2 for a fifth of it, and above 1 where the others
+--                                wait for longer than its steps take, as at collectives between steps
 --   computes_s       DOUBLE s    how much longer than the others of the group it computes
 --   alone_s          DOUBLE s    the same of what computing takes without communication (rank_work)
 --   loads_s          DOUBLE s    how much longer it waits for data

@@ -154,8 +154,9 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             100 * data_ratio) END,
         CASE WHEN collectives > 0 THEN format('last at {} of {} collectives, {:.0f} % of the blame', times_last,
             collectives, 100 * coalesce(blame_share, 0)) END,
-        CASE WHEN late_cause NOT IN ('', 'network') THEN format('late by {:.1f} % of its steps: computing {:.0f} %, data '
-            || '{:.0f} %, other groups {:.0f} % of that', 100 * late_share, 100 * computes_s / lateness_s,
+        CASE WHEN late_cause NOT IN ('', 'network') THEN format('late by {} of its steps: computing {:.0f} %, data '
+            || '{:.0f} %, other groups {:.0f} % of that', CASE WHEN late_share > 1 THEN format('{:.2f} times the time', late_share)
+            ELSE format('{:.1f} %', 100 * late_share) END, 100 * computes_s / lateness_s,
             100 * loads_s / lateness_s, 100 * upstream_s / lateness_s) END,
         CASE WHEN network_ratio IS NOT NULL THEN format('collectives of its group take {:.2f} times as long as those of '
             || 'other groups', network_ratio) END,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scalelens.inert import FORMULA, NUMBER, visible
 from scalelens.report.columns import list_of
 from scalelens.report.text.cells import cell
+from scalelens.report.text.short_floats import without_noise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +33,9 @@ _PLAIN = (  # types that polars writes as this module does
 def csv_text(answer: "pa.Table", header: bool = True) -> str:
     """Rows of an Arrow table as CSV, with the names of its columns unless `header` is False."""
     names = ",".join(map(_field, answer.column_names)) + "\n" if header else ""
+    for k, (name, column) in enumerate(zip(answer.column_names, answer.columns, strict=True)):
+        if (shown := without_noise(column)) is not column:
+            answer = answer.set_column(k, name, shown)
     return names + (_few_rows(answer) if answer.num_rows <= FEW_ROWS else _many_rows(answer))
 
 

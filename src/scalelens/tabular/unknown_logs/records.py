@@ -120,6 +120,7 @@ class LineTable:
             self.columns |= {"epoch": "epoch", "batch": "batch"}
             return ["batch"]
         names = [name.strip() for name in self.shape.key[1]]
+        names = ["" if name == "/" else name for name in names]  # of a count that has no name but its total
         roles = self.shape.roles
         epoch = "epoch" in roles or self.epoch_name is not None
         labels: list[str] = []
@@ -132,7 +133,7 @@ class LineTable:
                 labels.append(CONSTANT)
                 continue
             if role == "of_all":
-                role, name = ("batch" if epoch else "step"), name if name != "/" else ""
+                role = "batch" if epoch else "step"
                 if role in roles:  # (2/8) beside `batch 50` is a rank and the number of ranks
                     labels.append(f"{name or role} {k + 1}")
                     continue
