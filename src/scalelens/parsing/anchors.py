@@ -25,6 +25,7 @@ class _Anchors(NamedTuple):
     texts: list[str]
     takers: list[list[str]]  # names of the formats that have each
     of_json: dict[int, str]  # anchors before objects of JSON, with the one format that has each
+    of_columns: set[int]  # anchors of formats that read records by columns
 
     def offer(self, anchors: list[int]) -> Offer:
         names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
@@ -46,4 +47,6 @@ def anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
         for index, names in enumerate(takers)
         if len(names) == 1 and hasattr(by_name[names[0]].Reader, "take_json")
     }
-    return _Anchors(by_name, finder, texts, takers, of_json)
+    columnar = {name for name, format in by_name.items() if hasattr(format.Reader, "take_records")}
+    of_columns = {index for index, names in enumerate(takers) if not columnar.isdisjoint(names)}
+    return _Anchors(by_name, finder, texts, takers, of_json, of_columns)

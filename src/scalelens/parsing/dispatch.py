@@ -39,8 +39,7 @@ from scalelens.parsing.tagged_json import Hit, has_usual_head, objects_of, tagge
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
 _FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
-_PIECES = 32  # of a shorter text: the first one in which a format takes lines shows how many may follow
-_SHORT_PIECE = 1 << 9  # bytes of such a text, from which forms are then learned
+_SHORT_PIECE = 1 << 9  # bytes of a shorter text, from its first possible record on
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 _LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
@@ -186,26 +185,23 @@ class LineDispatcher:
         """Delivers the first lines, until a form is known, if records are many.  Returns where it stopped."""
         rows, begin = self.rows, 0
         is_long = len(text) > 2 * LEARNED_FROM
-        rows.many |= is_long
         if not is_long and self._by_columns is None:
-            hits = self._find(text, overlapping=True)
-            if len(hits) < MANY_RECORDS:  # and so are the records
+            hits, of_columns = self._find(text, overlapping=True), self._anchors.of_columns
+            of_records = [start for anchor, start, _ in hits if anchor in of_columns]
+            if len(of_records) < MANY_RECORDS:
                 self._read_whole_lines(text, hits)
                 return len(text)
-        size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
+            if begin := end_of_whole_lines(text[: of_records[0]]):
+                self._read_whole_lines(text[:begin])
+        rows.many = True
+        size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else _SHORT_PIECE
         while self._by_columns is None and len(text) - begin > 2 * size:
             if is_long and begin > _FIRST_PIECES * size:
                 size = LEARNED_FROM
-            before = sum(rows.taken.values())
             end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
             self._read_whole_lines(text[begin:end])
-            if not rows.many and (taken := sum(rows.taken.values()) - before):
-                rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
-                if not rows.many:
-                    return end
-            if not is_long and rows.many:
-                knows_forms = any(hasattr(known, "form") for known in self._readers.values())
-                size = _SHORT_PIECE if knows_forms else min(2 * size, LEARNED_FROM)
+            if not is_long and not any(hasattr(known, "form") for known in self._readers.values()):
+                size = min(2 * size, LEARNED_FROM)
             begin = end
         return begin
 
