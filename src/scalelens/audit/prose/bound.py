@@ -120,7 +120,7 @@ _LEAST_DIGITS = 2  # of a change
 _LEAST_FAR = 3  # of one with words before it
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
-_CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>) ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>")  # the last of three
+_CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>)(?= ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>)")  # the last of three
 _ASIDE = re.compile(r" ?[—–]")  # "(61.4 % — barely, because ...)": a share of something that the bracket explains
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(

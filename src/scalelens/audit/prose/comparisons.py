@@ -96,7 +96,8 @@ _SHARES = (
     re.compile(r"<(?P<c>\d+)>[^<>.;:()]{0,10} ?\(=? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
 )
 _PART = re.compile(
-    r"<(?P<a>\d+)>(?: [a-z]+){0,3} (?:out )?of (?:the |all |its |their |a total of )?(?:[a-z-]+ )?<(?P<b>\d+)>"
+    r"<(?P<a>\d+)>(?: (?!instead\b)[a-z]+){0,3} (?:out )?of (?:the |all |its |their |a total of )?(?:[a-z-]+ )?"
+    r"<(?P<b>\d+)>"
 )
 _SURE = ("swapped", "differs", "ten")
 _SLASHED = re.compile(r"\d ?/ ?\d")

@@ -14,6 +14,7 @@ from itertools import combinations
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.twice import cells_of_one_name
+from scalelens.audit.printed import Number
 from scalelens.audit.prose.bound import is_of_a_fraction
 from scalelens.audit.prose.likeness import Likeness, are_beside_one
 from scalelens.audit.prose.places import Place, middle_of, places_of
@@ -125,11 +126,22 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
 
 
 def _is_in_column_of(a: Place, cell: Place) -> bool:
-    """Whether the number of a sentence stands in the column of a cell, too."""
+    """Whether the number of a sentence stands in the table of a cell, too, with as many digits or more."""
     if cell.table is None:
         return False
-    column = (row[cell.number.cell or 0] for row in cell.table.cells)
-    return any(each and each.text == a.number.text for each in column)
+    return any(
+        each.text == a.number.text
+        if k == cell.number.cell
+        else a.significant >= _LEAST_DIGITS and _is_same(a.number, each)
+        for row in cell.table.cells
+        for k, each in enumerate(row)
+        if each
+    )
+
+
+def _is_same(number: Number, cell: Number) -> bool:
+    """Whether a cell is a number, with as many digits or more: 19.2 and 19.20."""
+    return number.unit == cell.unit and number.low <= cell.low and cell.high <= number.high
 
 
 def _are_among_the_same(a: Place, b: Place) -> bool:

@@ -68,6 +68,7 @@ _SLASHED = re.compile(
     r"[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? *$"
 )  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
+_EXPLAINS = re.compile(r"\w *\([^()]*\)\W*$")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -167,6 +168,8 @@ def _of_sides(
     slipped = not unsure and _is_slipped(left, right)
     if not understood and not slipped:
         return None
+    if _EXPLAINS.search(left_text) and not slipped:
+        return None  # "50 screenings (6 models × 200 clips) = 2.81 h": the brackets explain what is equal
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
     if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):

@@ -33,6 +33,7 @@ _VERSUS = re.compile(r"\W*(?:vs\.?|versus|to|against|→|->)\W*")
 _WORD = re.compile(r" ?(?!(?:on|in|at|for|and|is|with|to|vs|of|by|from)\b)([A-Za-z]{2,}(?:/[A-Za-z]+)?)")
 _SURE = ("two digits are swapped", "one digit differs", "factor of ten")
 _IN_A_VALUE = ("two digits are swapped", "factor of ten")
+_TOLERANCE = re.compile(r"(?:±|\+/-|\\pm) ?\$?$")  # "±0.05 points" is what is allowed
 _MINUS = "\u2212"
 
 
@@ -62,8 +63,9 @@ def _points(sentence: Sentence) -> Iterator[Change]:
     shares = [each for each in sentence.numbers if each.unit == "%"]
     said = [
         each
-        for each, (_, end) in zip(sentence.numbers, sentence.positions, strict=True)
+        for each, (start, end) in zip(sentence.numbers, sentence.positions, strict=True)
         if each.unit in ("", "%") and not each.low <= 0 <= each.high and _POINTS.match(sentence.text, end)
+        if not _TOLERANCE.search(sentence.text[:start])
     ]
     others = [each for each in shares if all(each is not point for point in said)]
     if any(each.low <= 0 or each.text[0] == "+" for each in others):
