@@ -14,6 +14,7 @@ _OF_ITS_OWN = re.compile(r"\d ?% of [A-Za-z]")  # "+6 % of expert parameters"
 _TOTALS = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEANS = re.compile(r"\b(?:avg|average|mean|median|price)\b", re.IGNORECASE)
 _LEAST_LABEL = 2
+_TWO = 2
 _LEAST_PARTS = 3
 _LEAST_BESIDE_ONE = 2
 _PERCENT = 100.0
@@ -32,6 +33,8 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True  # a digit of nothing
     if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):
         return True
+    if _is_the_inverse(relation, printed, used):
+        return True
     if by_row and place == len(table.cells) - 1 and _is_of_a_mean(table, relation, place):
         return True
     may_be_score = not slipped or printed.unit == "%"  # ten modules are covered by 100 %, and so is all
@@ -42,6 +45,15 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     if of_one and printed.row is not None and _OF_ITS_OWN.search(table.texts[printed.row][printed.cell or 0]):
         return True
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
+
+
+def _is_the_inverse(relation: Relation, printed: Number, used: list[Number]) -> bool:
+    """Whether a row has a rate where the others have times, so that its ratio is the other way round."""
+    units = {number.unit for k in relation.fit.agreeing if (number := relation.target.numbers[k])}
+    if len(used) != _TWO or "/" not in relation.form or printed.unit in units or min(each.low for each in used) <= 0:
+        return False
+    low, high = used[0].low * used[1].low, used[0].high * used[1].high
+    return low <= printed.high and printed.low <= high
 
 
 def _mixes_statistics(relation: Relation) -> bool:

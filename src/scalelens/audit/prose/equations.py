@@ -69,6 +69,8 @@ _SLASHED = re.compile(
 )  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
 _EXPLAINS = re.compile(r"\w *\([^()]*\)\W*$")
+_VERSUS = re.compile(r"\b(?:vs\.?|versus|against)\s[^=]*$|→[^=]*$")
+_FRACTION = re.compile(r"(?:(?<=\s)|^)\d+/\d+(?:\s*$| [A-Za-z])")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -168,6 +170,10 @@ def _of_sides(
     slipped = not unsure and _is_slipped(left, right)
     if not understood and not slipped:
         return None
+    if _VERSUS.search(left_text) and not left.operators:
+        return None  # "109.4 vs 68.8 tok/s = 1.59x": the ratio of both
+    if _FRACTION.search(left_text) and _FRACTION.match(right_text):
+        return None  # "seeds 2345/3456 = 5/5 empty": names, and how many of them
     if _EXPLAINS.search(left_text) and not slipped:
         return None  # "50 screenings (6 models × 200 clips) = 2.81 h": the brackets explain what is equal
     if is_chain and not left.operators:
