@@ -19,6 +19,15 @@ ROWS = """| Variant | AUROC | Specificity | ECE |
 """
 
 
+HARBOR = """- Kestrel gate reads 11 frames of the harbor.
+- Plover lamp reads 12 sheets of the harbor.
+- Tern valve reads 13 crates of the harbor.
+- Heron wheel reads 14 ropes of the harbor.
+- Swift door reads 15 masts of the harbor.
+- Wader chain reads 16 sails of the harbor.
+"""
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -59,6 +68,33 @@ ROWS = """| Variant | AUROC | Specificity | ECE |
         # a rate among times: its ratio is the other way round
         "| | 2 columns | 8 columns | |\n|---|---|---|---|\n| gate alone | 7,320 µs | 1,902 µs | 3.85× |\n"
         "| with its switch | 7,814 µs | 3,721 µs | 2.10× |\n| whole encode | 183.6 seq/s | 209.4 seq/s | 1.14× |\n",
+        # versions
+        HARBOR + "\n## Workstation\n\n- **Operating system**: Linux (Ubuntu 18.04+), macOS (11.15+), Windows 10\n"
+        "- **Memory**: at least 4\n\n## Server\n\n- **Operating system**: Linux (Ubuntu 16.04 LTS)\n- **Memory**: at least 8\n",
+        # a number of a list, all of one size
+        HARBOR + "\n- Kestrel head variance of the top-5 layers: 0.0941, 0.0736, 0.0618, 0.0487, 0.0433\n\n"
+        "| Check | Old | New |\n|---|---|---|\n| heads | 20 | 22 |\n| Layer 0 head rank_corr_mean | 0.612 | 0.487 |\n"
+        "| Layer 3 rank | 0.312 | 0.209 |\n",
+        # two numbers that are about, one ten times the other
+        HARBOR + "\n**Key insight:** the small model is in Tier 2 (4.5M/day). At ~3000 tokens/dataset, this supports "
+        "**~1350 datasets/day** — more than enough for our batch.\n\n**Pitfall:** the large one is in Tier 1 (450k/day) — "
+        "only ~135 datasets/day. Do NOT plan batch runs with it.\n",
+        # the lines of another file
+        "| File | Lines | What |\n|---|---:|---|\n| `kestrel/publish/official.py` | 3,614 | inputs |\n"
+        "| `kestrel/publish/heron.py` | 2,908 | scores |\n| `kestrel/read/tern.py` | 1,127 | rows |\n\n"
+        "`tools/probe_official.py` is 3,114 lines and `tools/probe_heron.py` is 1,275.\n",
+        # a mean before the total, and a row that is left out
+        "| Name | Scenes | Others |\n|---|---|---|\n| a | 14 | 3 |\n| b | 21 | 6 |\n| c | 37 | 11 |\n| d | 52 | 9 |\n"
+        "| **Average** | 26.20 | 6.40 |\n| **Sum** | 131 | 32 |\n",
+        # a number that its row gives without the factor of the other rows
+        "| Length | Ring | Chunk | Time | Throughput |\n|---|---|---|---|---|\n| 8,192 | 4 | 2,048 | 40.0ms | 204,800 t/s |\n"
+        "| 32,768 | 8 | 4,096 | 205.1ms | 159,766 t/s |\n| 65,536 | 16 | 4,096 | 417.3ms | 157,048 t/s |\n"
+        "| 131,072 | 32 | 4,096 | 812.9ms | 161,240 t/s |\n| 262,144 | 64 | 4,096 | 1.714s | 152,943 t/s |\n"
+        "| 524,288 | 128 | 4,096 | 3.391s | 154,612 t/s |\n| 1,048,576 | 256 | 4,096 | 6.927s | 151,375 t/s |\n",
+        # two quantities of the same days
+        "| date | rain | code |\n|---|---|---|\n| 2021-03-11 | 6.37 | q1 |\n| 2021-03-12 | 0.84 | q1 |\n| 2021-03-13 | 7.46 | q1 |\n\n"
+        "And the snow:\n\n| date | snow | code |\n|---|---|---|\n| 2021-03-11 | 6.37 | q1 |\n| 2021-03-12 | 5.84 | q1 |\n"
+        "| 2021-03-13 | 7.46 | q1 |\n",
     ],
 )
 def test_what_is_something_else_is_not_accused(text: str) -> None:

@@ -11,6 +11,7 @@ from scalelens.audit.printed import Number
 from scalelens.audit.tokens import with_characters
 
 OF_ANOTHER_ROW = ("(the value of ", "(the other numbers are those of this row)")
+_CODE = re.compile(r"`([\w./-]+)`")
 _DIGITS = re.compile(r"\d+")
 _RANGE_BEFORE = re.compile(r"\d ?[%x]?\$? ?(?:--|[–—~～]|-(?=\$?$)|\.\.) ?\$?$")
 _RANGE_AFTER = re.compile(r"\$? ?[%x]?\$? ?(?:--|[–—~～]|-|\.\.) ?\$?\d")
@@ -23,6 +24,21 @@ def is_of_its_own_row(document: Document, number: Number, cell: Number) -> bool:
         return False
     if _is_end_of_a_range(document, number):
         return True
+    return _is_in_a_row_of_its_own(document, number, cell)
+
+
+def is_of_another_name(document: Document, number: Number, cell: Number) -> bool:
+    """Whether a sentence gives the number of one file or program, and the row is that of another one."""
+    if number.table is not None or cell.table is None:
+        return False
+    table = next(each for each in document.tables if each.index == cell.table)
+    label = _CODE.search(table.texts[cell.row or 0][0])
+    before = number.words.partition(number.text)[0]
+    named = _CODE.findall(before)
+    return bool(label and named) and label[1].strip("`") not in number.words and "/" in label[1] + named[-1]
+
+
+def _is_in_a_row_of_its_own(document: Document, number: Number, cell: Number) -> bool:
     table = next(each for each in document.tables if each.index == cell.table)
     meant, words, digits = cell.row or 0, with_characters(number.words), {*_DIGITS.findall(number.words)}
     for row, cells in enumerate(table.cells):
