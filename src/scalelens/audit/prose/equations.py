@@ -170,12 +170,8 @@ def _of_sides(
     slipped = not unsure and _is_slipped(left, right)
     if not understood and not slipped:
         return None
-    if _VERSUS.search(left_text) and not left.operators:
-        return None  # "109.4 vs 68.8 tok/s = 1.59x": the ratio of both
-    if _FRACTION.search(left_text) and _FRACTION.match(right_text):
-        return None  # "seeds 2345/3456 = 5/5 empty": names, and how many of them
-    if _EXPLAINS.search(left_text) and not slipped:
-        return None  # "50 screenings (6 models × 200 clips) = 2.81 h": the brackets explain what is equal
+    if _names_something_else(left, left_text, right_text, slipped):
+        return None
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
     if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):
@@ -207,6 +203,18 @@ def _of_sides(
     alike = _of_two_alike(left_text, right_text)
     room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _names_something_else(left: Value, left_text: str, right_text: str, slipped: bool) -> bool:
+    """Whether an equals sign gives a ratio of two values, how many names there are, or what brackets explain.
+
+    "109.4 vs 68.8 tok/s = 1.59x", "seeds 2345/3456 = 5/5 empty", "50 screenings (6 models × 200 clips) = 2.81 h".
+    """
+    if _VERSUS.search(left_text) and not left.operators:
+        return True
+    if _FRACTION.search(left_text) and _FRACTION.match(right_text):
+        return True
+    return bool(_EXPLAINS.search(left_text)) and not slipped
 
 
 def _is_of_names(line: str, begin: int, sign: re.Match[str], left: Value) -> bool:

@@ -35,7 +35,9 @@ def is_of_another_name(document: Document, number: Number, cell: Number) -> bool
     label = _CODE.search(table.texts[cell.row or 0][0])
     before = number.words.partition(number.text)[0]
     named = _CODE.findall(before)
-    return bool(label and named) and label[1].strip("`") not in number.words and "/" in label[1] + named[-1]
+    if not label or not named:
+        return False
+    return label[1] not in number.words and "/" in label[1] + named[-1]
 
 
 def _is_in_a_row_of_its_own(document: Document, number: Number, cell: Number) -> bool:
