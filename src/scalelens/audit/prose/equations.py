@@ -168,9 +168,7 @@ def _of_sides(
     understood = are_understood(left, left_text, left_tokens, right, right_text, right_tokens)
     unsure = is_unread(left_text) or is_unread(right_text) or "~" in left_text + right_text
     slipped = not unsure and _is_slipped(left, right)
-    if not understood and not slipped:
-        return None
-    if _names_something_else(left, left_text, right_text, slipped):
+    if not (understood or slipped) or _names_something_else(left, left_text, right_text, slipped):
         return None
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
