@@ -55,7 +55,7 @@ def find(document: Document) -> Iterator[Finding]:
         explained = {
             (*_cell(by_row, relation, place), relation.fit.free)
             for relation, by_row in found
-            if not relation.fit.apart and relation.doubt < _EXPLAINS
+            if relation.doubt < (_EXPLAINS if not relation.fit.apart else 0 if relation.fit.free else _SURE)
             for place in relation.fit.agreeing
         }
         for relation, by_row in found:

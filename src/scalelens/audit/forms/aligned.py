@@ -197,12 +197,22 @@ def _why(a: Number, b: Number, named_support: int, grids: tuple[_Grid, _Grid]) -
     if not named_support or abs(float(a.low / b.low) - 1) < _FAR:
         return ""
     if words == "one digit differs" and len(mine) == len(theirs):
-        return words
+        return "" if _are_of_two_names(a, b, grids) else words
     if named_support >= _MUCH_SUPPORT and any(
         _is_a_neighbor(each, grid) for each, grid in zip((a, b), grids, strict=True)
     ):
         return "it is the number of a neighbor"
     return ""
+
+
+def _are_of_two_names(a: Number, b: Number, grids: tuple[_Grid, _Grid]) -> bool:
+    """Whether the heading of each number is a name that the row and the column of the other one have not."""
+    names = []
+    for number, grid in zip((a, b), grids, strict=True):
+        row, column = next(place for place, cell in grid.cells.items() if cell is number)
+        names.append((grid.columns[column], {grid.columns[column], grid.rows[row]}))
+    (mine, own), (theirs, others) = names
+    return bool(mine and theirs) and mine not in others and theirs not in own
 
 
 def _is_a_neighbor(number: Number, grid: _Grid) -> bool:

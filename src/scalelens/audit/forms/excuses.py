@@ -8,12 +8,15 @@ from scalelens.audit.forms.mending import right_of
 from scalelens.audit.forms.search import Relation
 from scalelens.audit.forms.series import Interval, Series
 from scalelens.audit.printed import Number
+from scalelens.audit.quantities import value
 
 _OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
 _OF_ITS_OWN = re.compile(r"\d ?% of [A-Za-z]")  # "+6 % of expert parameters"
 _TOTALS = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEANS = re.compile(r"\b(?:avg|average|mean|median|price)\b", re.IGNORECASE)
 _LEAST_LABEL = 2
+_TWO = 2
+_LEAST_DIGITS = 3
 _LEAST_PARTS = 3
 _LEAST_BESIDE_ONE = 2
 _PERCENT = 100.0
@@ -32,6 +35,10 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True  # a digit of nothing
     if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):
         return True
+    if _is_the_inverse(relation, printed, used) or (
+        by_row and _follows_without_a_factor(table, relation, printed, used)
+    ):
+        return True
     if by_row and place == len(table.cells) - 1 and _is_of_a_mean(table, relation, place):
         return True
     may_be_score = not slipped or printed.unit == "%"  # ten modules are covered by 100 %, and so is all
@@ -42,6 +49,35 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     if of_one and printed.row is not None and _OF_ITS_OWN.search(table.texts[printed.row][printed.cell or 0]):
         return True
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
+
+
+def _is_the_inverse(relation: Relation, printed: Number, used: list[Number]) -> bool:
+    """Whether a row has a rate where the others have times, so that its ratio is the other way round."""
+    units = {number.unit for k in relation.fit.agreeing if (number := relation.target.numbers[k])}
+    if len(used) != _TWO or "/" not in relation.form or printed.unit in units or min(each.low for each in used) <= 0:
+        return False
+    low, high = used[0].low * used[1].low, used[0].high * used[1].high
+    return low <= printed.high and printed.low <= high
+
+
+def _follows_without_a_factor(table: TextTable, relation: Relation, printed: Number, used: list[Number]) -> bool:
+    """Whether an operand and another cell of the row, even its label, give what a factor of other rows does not."""
+    if not relation.fit.free or printed.row is None or printed.low <= 0:
+        return False
+    right = value(printed)
+    others = [
+        cell
+        for cell in table.cells[printed.row]
+        if cell and cell is not printed and all(cell is not each for each in used) and cell.low > 0
+    ]
+    return any(
+        not right.apart(way)
+        for operand in used
+        if operand.low > 0
+        for cell in others
+        if len(re.sub(r"\D", "", cell.text).strip("0")) >= _LEAST_DIGITS
+        for way in (value(cell) / value(operand), value(cell) * value(operand))
+    )
 
 
 def _mixes_statistics(relation: Relation) -> bool:

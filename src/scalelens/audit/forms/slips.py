@@ -61,14 +61,15 @@ def _swapped(plain: str) -> list[str]:
 
 
 def _replaced(plain: str) -> list[str]:
-    """The number with one digit replaced."""
-    return [
+    """The number with one digit replaced, but not by zeros alone."""
+    found = [
         plain[:k] + digit + plain[k + 1 :]
         for k, character in enumerate(plain)
         if character.isdigit()
         for digit in "0123456789"
         if digit != character
     ]
+    return [each for each in found if each.strip("0.")]
 
 
 def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
@@ -84,7 +85,11 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
     digits = len(plain.replace(".", "").strip("0"))
     result = [(float(each), half, "two digits are swapped") for each in _swapped(plain) if float(each) != float(plain)]
     if digits > 4:
-        result += [(float(each), half, "one digit differs") for each in _replaced(plain)]
+        result += [
+            (float(each), half, "one digit differs")
+            for each in _replaced(plain)
+            if not (plain.startswith("0.") and each[0] != "0")
+        ]
     if not has_unit:
         return result
     for factor in (1000, 60, 3600):

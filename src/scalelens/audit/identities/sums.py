@@ -19,10 +19,12 @@ from scalelens.audit.wording import about, matters, middle, table_name, with_uni
 from scalelens.units import base
 
 _TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
+_IS_MEAN = re.compile(r"\W*(?:mean|average|avg|median)\W*", re.IGNORECASE)  # of the rows: not one of the parts
 _NO_SUM_WORDS = re.compile(r"\b(?:peak|max\w*|min\w*|mean|avg|average|median|largest|per)\b|\w/\w", re.IGNORECASE)
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 _SLIPS = ("two digits are swapped", "it is off by a factor of ten")
+_LEAST_ROWS = 2
 _LEAST_DIGITS = 4
 _OF_ITS_OWN_CLOCK = Decimal("0.005")  # a total may have been measured by itself
 
@@ -37,7 +39,11 @@ def find(document: Document) -> Iterator[Finding]:
             right_ones = len(sums) - len(wrong)
             for column in wrong:
                 total, right = sums[column]
-                addends = [number for cells in table.cells[:-1] if (number := cells[column])]
+                addends = [
+                    number
+                    for texts, cells in zip(table.texts[:-1], table.cells, strict=False)
+                    if (number := cells[column]) and not _IS_MEAN.fullmatch(texts[0])
+                ]
                 if (
                     right_ones > len(wrong)
                     or _one_digit_off(total, right)
@@ -49,10 +55,16 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     """The total of a column and the sum of its other rows; None if they are not parts of a total."""
-    numbers = [cells[column] for cells in table.cells]
+    rows = zip(table.texts, table.cells, strict=True)
+    numbers = [cells[column] for texts, cells in rows if not _IS_MEAN.fullmatch(texts[0])]
     exact = [number for number in numbers if number is not None and not number.hedge]
     units = {base(number.unit)[0] for number in exact}
-    if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in _NO_SUM:
+    if (
+        len(numbers) <= _LEAST_ROWS
+        or len(exact) != len(numbers)
+        or len(units) != 1
+        or table.meanings[column].kind in _NO_SUM
+    ):
         return None
     if _NO_SUM_WORDS.search(table.headings[column]):
         return None
@@ -62,11 +74,20 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     if middle(value(exact[-1])) < largest or (units == {base("%")[0]} and middle(value(exact[-1])) <= largest):
         return None  # a mean, or a share of all beside the share of each
     total, *parts = exact[-1], *exact[:-1]
+    if _leaves_rows_out(table, column, total, len(parts)):
+        return None
     right = reduce(Bounds.__add__, map(value, parts))
     if "." in total.text and all("." not in part.text for part in parts):
         room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
         right = Bounds(right.low - room, right.high + room)
     return total, right
+
+
+def _leaves_rows_out(table: TextTable, column: int, total: Number, parts: int) -> bool:
+    """Whether the mean that stands beside a total is one of more or fewer rows than there are."""
+    rows = zip(table.texts, table.cells, strict=True)
+    means = [number for texts, cells in rows if _IS_MEAN.fullmatch(texts[0]) and (number := cells[column])]
+    return any(mean.low > 0 and not total.low / mean.high <= parts <= total.high / mean.low for mean in means)
 
 
 def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int) -> bool:

@@ -113,9 +113,21 @@ def _of_slip(
     """A slip that no two cells of a table explain."""
     excused = _is_repeated(target, document) or _is_doubled(target, operands) or _is_rest_of_multiple(target, operands)
     found = None if excused else _slipped(target, operands)
+    if found and _is_said_already(target, found[0], operands):
+        return None
     if not found or is_efficiency(target, found[0]):
         return found
     return None if _follows_from_a_column(target, document, sentence) else found
+
+
+def _is_said_already(target: Operand, expression: Expression, operands: list[Operand]) -> bool:
+    """Whether another number of the unit is what a formula gives: then the formula is that number's."""
+    used = {id(each.number) for each in (target, *expression.operands)}
+    return any(
+        each.number.unit == target.number.unit and expression.low <= each.high and each.low <= expression.high
+        for each in operands
+        if id(each.number) not in used and (each.number.unit or "." in each.number.text)
+    )
 
 
 def _is_repeated(target: Operand, document: Document) -> bool:

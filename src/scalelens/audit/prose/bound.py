@@ -120,7 +120,7 @@ _LEAST_DIGITS = 2  # of a change
 _LEAST_FAR = 3  # of one with words before it
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
-_CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>) ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>")  # the last of three
+_CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>)(?= ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>)")  # the last of three
 _ASIDE = re.compile(r" ?[—–]")  # "(61.4 % — barely, because ...)": a share of something that the bracket explains
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
@@ -131,6 +131,14 @@ _PLAIN_WORDS = re.compile(
     r"compression|growth|cut|rise|rose|boost\w*|slowdown|throughput|latency|time|memory|bandwidth|speed|size|energy|power)\b"
 )
 _CONTENT = re.compile(r"[a-z]{3,}|[\u4e00-\u9fff]{2,}")
+_IN_ANOTHER = re.compile(
+    r" ?(?:[a-z-]+ )?(?:drop|loss|gain|improvement|increase|decrease|reduction|degradation)s? (?:in|of|on) "
+    r"(?:the |its |our |an? )?(?:[a-z-]+ )?(?P<name>[a-z][\w-]*)"
+)
+_ANY_VALUE = re.compile(
+    r"(?:\w*(?:time|latency|memory|size|energy|power|speed|throughput|cost|bandwidth|footprint|storage|usage|volume|"
+    r"duration|rate|traffic|consumption|length|count|loss|error)s?|vram|ram|disk|it|that|this|performance|all)$"
+)
 _MINUS = "\u2212"
 
 
@@ -169,6 +177,12 @@ def is_of_a_fraction(share: Number, text: str) -> bool:
     shares = [exact(a) / exact(b) * exact(100) for a, b in fractions if 0 < a < b] if share.unit == "%" else []
     said = Bounds(abs(share.low), abs(share.high)) if share.low > 0 else Bounds(-share.high, -share.low)
     return any(not said.apart(each) or not said.apart(exact(100) - each) for each in shares)
+
+
+def is_in_another(before: str, after: str) -> bool:
+    """Whether a change says what it is one of, and its values are not: "40 MB instead of 400, with 1 % drop in F1"."""
+    found = _IN_ANOTHER.match(after)
+    return found is not None and not _ANY_VALUE.match(found["name"]) and found["name"] not in before
 
 
 def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:

@@ -59,6 +59,7 @@ _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # "- 1.0 -> 2.0: 4.3x
 _FIRST = 8  # characters
 _SECOND = re.compile(r"<\d+> ?(?:->|→|=>) ?\Z")  # "1.7x -> 1.9x (99.1 -> 89.8 ms)": two ratios to something else
 _ABOUT = Decimal("0.1")
+_SHARE_OF_MORE = 0.01  # a share so near that of the two may be one of something else
 _SHARES = (
     re.compile(
         r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
@@ -96,7 +97,8 @@ _SHARES = (
     re.compile(r"<(?P<c>\d+)>[^<>.;:()]{0,10} ?\(=? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
 )
 _PART = re.compile(
-    r"<(?P<a>\d+)>(?: [a-z]+){0,3} (?:out )?of (?:the |all |its |their |a total of )?(?:[a-z-]+ )?<(?P<b>\d+)>"
+    r"<(?P<a>\d+)>(?: (?!instead\b)[a-z]+){0,3} (?:out )?of (?:the |all |its |their |a total of )?(?:[a-z-]+ )?"
+    r"<(?P<b>\d+)>"
 )
 _SURE = ("swapped", "differs", "ten")
 _SLASHED = re.compile(r"\d ?/ ?\d")
@@ -260,8 +262,9 @@ def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> 
         abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
     ):
         return None
-    if is_lone and not slip(c.text, share * (1 - room), share * (1 + room)).endswith(_SURE):
-        return None
+    is_near = abs(float(middle(c.bounds)) / share - 1) < _SHARE_OF_MORE
+    if is_lone and (is_near or not slip(c.text, share * (1 - room), share * (1 + room)).endswith(_SURE)):
+        return None  # "326 of 331 were easy, which is why it scored 98.8 %"
     texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
     same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
     return _of_share(first / second, a, b, c) if not same or _has_slip_of_share(*texts) else None

@@ -8,12 +8,14 @@ numbers around show is weighed in likeness.py.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import partial
 from itertools import combinations
 
-from scalelens.audit.document import Document
+from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.twice import cells_of_one_name
+from scalelens.audit.printed import Number
 from scalelens.audit.prose.bound import is_of_a_fraction
 from scalelens.audit.prose.likeness import Likeness, are_beside_one
 from scalelens.audit.prose.places import Place, middle_of, places_of
@@ -30,6 +32,10 @@ _MEANS = {"mean", "average", "avg", "median", "geomean"}
 _MOST_ALIKE = 12
 _MUCH_SHARED = 2
 _DIGITS = re.compile(r"\d+")
+_OR_LATER = re.compile(r"\+(?!\s?\d)|,? (?:or|and) (?:later|newer|above|higher)\b| ?LTS\b|及以上|以上")
+_ABOUT = re.compile(r"[~≈]\W{0,3}$")
+_TEN = Decimal("9.99"), Decimal("10.01")
+_LISTED, _ONE_SIZE = 2, 2  # numbers beside one, and how much larger one may be
 _COMMON_NAMES, _LEAST_SWAPPED = 2, 2
 _LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
 _FAR_OF_FEW, _FAR = 1.05, 1.005  # two measurements of one kind may be nearer
@@ -49,6 +55,8 @@ def find(document: Document) -> Iterator[Finding]:
         if min(likeness.printed[a.plain], likeness.printed[b.plain]) > 1:
             continue
         if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
+            continue
+        if _is_a_least(document, a) or _is_a_least(document, b) or _is_of_other_sizes(document, words, a, b):
             continue
         if _is_share_of_its_row(a) or _is_share_of_its_row(b):
             continue
@@ -124,12 +132,64 @@ def _may_be_one(words: str, a: Place, b: Place) -> bool:
     return len(differ) == _LEAST_SWAPPED and differ[1] - differ[0] == 1
 
 
+def _is_a_least(document: Document, place: Place) -> bool:
+    """Whether what follows a number says "or later": "20.04+" is a version."""
+    line = document.lines[place.number.line - 1]
+    return bool(_OR_LATER.match(line, place.number.column - 1 + len(place.number.text)))
+
+
+def _is_of_other_sizes(document: Document, words: str, a: Place, b: Place) -> bool:
+    """Whether a power of ten is right: other numbers differ by it, too, or the number is one of a list of its size."""
+    if words != POINT:
+        return False
+    around = [[] if each.index is None else _others_in(document.sentences[each.index], each) for each in (a, b)]
+    if all(_is_about(document, each) and "." not in each.number.text for each in (a, b)):
+        return True
+    less, more = around if middle_of(a.number) < middle_of(b.number) else around[::-1]
+    if any(
+        len(x.text) > 1 and x.unit == y.unit and x.low > 0 and _TEN[0] < (y.low + y.high) / (x.low + x.high) < _TEN[1]
+        for x in less
+        for y in more
+    ):
+        return True  # "2.5M a day: 1250 of them", "250k a day: 125"
+    return any(
+        sum(_is_of_one_size(x, each.number) for x in own) >= _LISTED
+        and not any(_is_of_one_size(x, other.number) for x in own)
+        for own, each, other in ((around[0], a, b), (around[1], b, a))
+    )
+
+
+def _is_about(document: Document, place: Place) -> bool:
+    return bool(_ABOUT.search(document.lines[place.number.line - 1][: place.number.column - 1]))
+
+
+def _others_in(sentence: Sentence, place: Place) -> list[Number]:
+    return [each for each in sentence.numbers if each is not place.number]
+
+
+def _is_of_one_size(a: Number, b: Number) -> bool:
+    """Whether two numbers have as many digits after the point, one unit and nearly one size."""
+    alike = a.unit == b.unit and len(a.text.partition(".")[2]) == len(b.text.partition(".")[2])
+    return alike and min(a.low, b.low) > 0 and max(a.low, b.low) < _ONE_SIZE * min(a.low, b.low)
+
+
 def _is_in_column_of(a: Place, cell: Place) -> bool:
-    """Whether the number of a sentence stands in the column of a cell, too."""
+    """Whether the number of a sentence stands in the table of a cell, too, with as many digits or more."""
     if cell.table is None:
         return False
-    column = (row[cell.number.cell or 0] for row in cell.table.cells)
-    return any(each and each.text == a.number.text for each in column)
+    return any(
+        each.text == a.number.text
+        if k == cell.number.cell
+        else a.significant >= _LEAST_DIGITS and _is_same(a.number, each)
+        for row in cell.table.cells
+        for k, each in enumerate(row)
+        if each
+    )
+
+
+def _is_same(number: Number, cell: Number) -> bool:
+    """Whether a cell is a number, with as many digits or more: 19.2 and 19.20."""
+    return number.unit == cell.unit and number.low <= cell.low and cell.high <= number.high
 
 
 def _are_among_the_same(a: Place, b: Place) -> bool:

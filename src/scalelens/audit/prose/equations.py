@@ -68,6 +68,9 @@ _SLASHED = re.compile(
     r"[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? ?/ ?[\d.]+(?: [^\W\d]+)? *$"
 )  # "1/2/4/8 = 0.77/0.87/0.96/1.00": one for each
 _LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
+_EXPLAINS = re.compile(r"\w *\([^()]*\)\W*$")
+_VERSUS = re.compile(r"\b(?:vs\.?|versus|against)\s[^=]*$|→[^=]*$")
+_FRACTION = re.compile(r"(?:(?<=\s)|^)\d+/\d+(?:\s*$| [A-Za-z])")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -165,7 +168,7 @@ def _of_sides(
     understood = are_understood(left, left_text, left_tokens, right, right_text, right_tokens)
     unsure = is_unread(left_text) or is_unread(right_text) or "~" in left_text + right_text
     slipped = not unsure and _is_slipped(left, right)
-    if not understood and not slipped:
+    if not (understood or slipped) or _names_something_else(left, left_text, right_text, slipped):
         return None
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
@@ -198,6 +201,18 @@ def _of_sides(
     alike = _of_two_alike(left_text, right_text)
     room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _names_something_else(left: Value, left_text: str, right_text: str, slipped: bool) -> bool:
+    """Whether an equals sign gives a ratio of two values, how many names there are, or what brackets explain.
+
+    "109.4 vs 68.8 tok/s = 1.59x", "seeds 2345/3456 = 5/5 empty", "50 screenings (6 models × 200 clips) = 2.81 h".
+    """
+    if _VERSUS.search(left_text) and not left.operators:
+        return True
+    if _FRACTION.search(left_text) and _FRACTION.match(right_text):
+        return True
+    return bool(_EXPLAINS.search(left_text)) and not slipped
 
 
 def _is_of_names(line: str, begin: int, sign: re.Match[str], left: Value) -> bool:

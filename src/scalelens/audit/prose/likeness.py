@@ -45,6 +45,7 @@ _OF_ROW = 23  # the feature that says how much better a row fits than the others
 _BETTER = -1.5  # then another row fits the sentence better
 _LEAST_COMMON = 2  # numbers of two tables
 _LEAST_OF_OTHERS, _LEAST_OF_POINT = 2, 3  # numbers of each sentence that the other one has not
+_TWO_RUNS = 1.01  # two measurements of one thing are within it
 _LISTED = 8  # numbers of each of two sentences that the other one has not
 _NAME = re.compile(r"(?=\d*[^\W\d])\w+(?:[-.]\w+)*")  # not a number alone
 _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
@@ -107,6 +108,10 @@ class Likeness:
         if kind == SENTENCES and _unshared(a, b) >= _LISTED:
             return False  # two rows of what was a table
         if kind == TABLES and _are_two_rows(a, b):
+            return False
+        if slip == SWAPPED and _are_measured_twice(a, b):
+            return False
+        if slip == DIGIT and _is_rounded(a, b):
             return False
         least = _LEAST_OF_POINT if slip == POINT else _LEAST_OF_OTHERS
         are_cases = kind == SENTENCES and _unshared(a, b) >= least  # two of them, each with numbers of its own
@@ -276,6 +281,28 @@ def _tells_of_another(a: Place, b: Place) -> bool:
     cell, said = (a, b) if a.table is not None else (b, a)
     inside = len(said.peers & cell.table.digits) if cell.table else 0
     return len(said.peers) - inside > inside
+
+
+def _are_measured_twice(a: Place, b: Place) -> bool:
+    """Whether two numbers are within 1 %, and a place has another one beside it: 21.02 and 21.20 may be two runs.
+
+    Of numbers that are so near each other, one pair in ten has its last two digits swapped by chance.
+    """
+    larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
+    if larger > _TWO_RUNS * smaller:
+        return False
+    if a.table is not None and b.table is not None:
+        return _unshared(a, b) > 0
+    if a.table is None and b.table is None:
+        return _has_another(a, b) or _has_another(b, a)
+    cell, said = (a, b) if a.table is not None else (b, a)
+    return bool(cell.table and said.peers - cell.table.digits)
+
+
+def _is_rounded(a: Place, b: Place) -> bool:
+    """Whether two numbers of the same digits differ by one in the last: 0.8182 may be the mean of 0.8181 and 0.8183."""
+    same = len(a.digits) == len(b.digits) and a.shape == b.shape and "." in a.number.text
+    return same and abs(int(a.digits) - int(b.digits)) == 1
 
 
 def _is_coded(a: Place, b: Place) -> bool:

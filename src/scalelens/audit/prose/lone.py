@@ -13,7 +13,17 @@ from dataclasses import replace
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.bound import IS_MORE, MYRIADS, POINTS, Change, held, is_of_a_fraction, slip_of, ways_of
+from scalelens.audit.prose.bound import (
+    IS_MORE,
+    MYRIADS,
+    POINTS,
+    Change,
+    held,
+    is_in_another,
+    is_of_a_fraction,
+    slip_of,
+    ways_of,
+)
 from scalelens.audit.units import COUNTED
 from scalelens.units import base
 
@@ -22,6 +32,7 @@ _TWO = 2
 _POINTS = re.compile(POINTS, re.IGNORECASE)
 _LEAST_DIGITS = 3  # of a whole number that is a value, not a setting
 _LEAST_SIGNIFICANT = 2  # of a value; 1.0 and 2.0 may be versions
+_WIDTH = 64  # of a layer, a batch: a multiple of it is chosen
 _NEAR = 40  # characters
 _RIGHT_AFTER = re.compile(rf" ?(?:[a-z-]+ ){{0,1}}(?:{IS_MORE})| ?\)| of (?:the |its |an? )?[a-z]")
 _RIGHT_BEFORE = re.compile(
@@ -33,6 +44,7 @@ _VERSUS = re.compile(r"\W*(?:vs\.?|versus|to|against|→|->)\W*")
 _WORD = re.compile(r" ?(?!(?:on|in|at|for|and|is|with|to|vs|of|by|from)\b)([A-Za-z]{2,}(?:/[A-Za-z]+)?)")
 _SURE = ("two digits are swapped", "one digit differs", "factor of ten")
 _IN_A_VALUE = ("two digits are swapped", "factor of ten")
+_TOLERANCE = re.compile(r"(?:±|\+/-|\\pm) ?\$?$")  # "±0.05 points" is what is allowed
 _MINUS = "\u2212"
 
 
@@ -62,8 +74,9 @@ def _points(sentence: Sentence) -> Iterator[Change]:
     shares = [each for each in sentence.numbers if each.unit == "%"]
     said = [
         each
-        for each, (_, end) in zip(sentence.numbers, sentence.positions, strict=True)
+        for each, (start, end) in zip(sentence.numbers, sentence.positions, strict=True)
         if each.unit in ("", "%") and not each.low <= 0 <= each.high and _POINTS.match(sentence.text, end)
+        if not _TOLERANCE.search(sentence.text[:start])
     ]
     others = [each for each in shares if all(each is not point for point in said)]
     if any(each.low <= 0 or each.text[0] == "+" for each in others):
@@ -92,6 +105,8 @@ def _pair(sentence: Sentence) -> tuple[Number, Number] | None:
     digits = min(len(re.sub(r"\D", "", each.text).strip("0")) for each in (a, b))
     if digits < _LEAST_SIGNIFICANT or a.text == b.text or any(each.low <= 0 or each.text[0] == "+" for each in (a, b)):
         return None
+    if kind == "0" and all(each.text.isdigit() and int(each.text) % _WIDTH == 0 for each in (a, b)):
+        return None  # "width 384 → 1024 takes it to 2.106x": settings
     return (a, b) if kind not in ".0" or _are_compared(a, b, sentence) else None
 
 
@@ -126,6 +141,8 @@ def _is_said(place: int, sentence: Sentence) -> bool:
     number, marked = sentence.numbers[place], sentence.marked
     mark = f"<{place}>"
     before, _, after = marked.partition(mark)
+    if is_in_another(before, after):
+        return False
     if number.unit == "x":
         return "." in number.text or bool(re.search(IS_MORE, before[-_NEAR:] + " " + after[:_NEAR]))
     return number.text[0] in f"+-{_MINUS}" or bool(_RIGHT_AFTER.match(after) or _RIGHT_BEFORE.search(before))

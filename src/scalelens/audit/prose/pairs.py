@@ -13,7 +13,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import ROUGH, are_sizes
+from scalelens.audit.prose.bound import ROUGH, are_sizes, is_in_another
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -81,6 +81,9 @@ def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
     for k in said:
         if re.search(rf"<\d+> ?(?:→|->|=>) ?<{k}>", sentence.marked):
             continue  # "the ratio went 1.49× → 1.33×"
+        before, _, after = sentence.marked.partition(f"<{k}>")
+        if is_in_another(before, after):
+            continue
         marked = _named(sentence.marked, {a: "<a>", b: "<b>", k: "<c>"})
         if any(form.search(marked) or form.search(_turned(marked)) for form in _FORMS) and (
             found := _slipped(sentence.numbers[k], first, second, ways[k])

@@ -265,12 +265,13 @@ def is_joined(label: str, sentence: Sentence, number: Number) -> bool:
 
 
 def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
-    """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
+    """Whether a sentence has further numbers of the unit, and hardly one is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
     if not number.unit:
         peers = [each for each in peers if _shape(each) == _shape(number) and "." in each.text]
-    return bool(peers) and not any(_digits(each.text) in table.digits for each in peers)
+    inside = sum(_digits(each.text) in table.digits for each in peers)
+    return bool(peers) and inside < len(peers) - inside
 
 
 def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
