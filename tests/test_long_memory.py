@@ -94,6 +94,25 @@ def test_what_is_called_an_interval_covers_in_full(name: str, n: int, seed: int)
 
 @pytest.mark.parametrize(
     ("n", "many", "seed"),
+    [(120, 200, 5), (500, 200, 5)]
+    + [pytest.param(n, 1000, seed, marks=pytest.mark.slow) for n in (120, 150, 200, 300, 500, 1000) for seed in (6, 7)],
+)
+@pytest.mark.parametrize("is_heavy", [False, True])
+@pytest.mark.parametrize("jitter", [1, 2, 3, 4])
+@pytest.mark.parametrize("memory", [0.3, 0.45])
+def test_long_memory_below_any_jitter_is_covered(
+    memory: float, jitter: float, is_heavy: bool, n: int, many: int, seed: int
+) -> None:
+    """Of a hundred steps d = 0.45 is in 88 to 90 % where jitter is 1.5 to twice as large."""
+    rng = np.random.default_rng([seed, n, jitter])
+    noise = rng.standard_t(5, (many, n)) / np.sqrt(5 / 3) if is_heavy else rng.standard_normal((many, n))
+    printed, share = covered(fractional(memory)(rng, many, n) + jitter * noise)
+    assert printed >= 0.97
+    assert share >= 0.9 - (3 if many < 1000 else 2) * np.sqrt(0.09 / (many * printed))
+
+
+@pytest.mark.parametrize(
+    ("n", "many", "seed"),
     [(100, 150, 1)]
     + [pytest.param(n, 1000, seed, marks=pytest.mark.slow) for n in (100, 300, 1000) for seed in (2, 3)],
 )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scalelens.statistics.effective_size import half_width
 from scalelens.statistics.significance import student_t
 
 _WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
@@ -26,6 +27,7 @@ class RunValue(NamedTuple):
     high: float | None
     kind: str | None  # ci95 or range
     n_eff: float | None
+    quantile: float | None = 0.5  # None is taken for the median: a value that is no quantile has no interval
 
 
 class GroupRatio(NamedTuple):
@@ -42,11 +44,17 @@ class GroupRatio(NamedTuple):
 
 
 def standard_error(run: RunValue) -> float:
-    """Standard error of the logarithm of a run's value, from its interval within the run; 0 where it has none."""
+    """Standard error of the logarithm of a run's value, from its interval within the run; 0 where it has none.
+
+    From a range it is that of a median, times what the quantile is harder to know in a normal distribution.
+    """
     if not run.low or not run.high or run.low <= 0:
         return 0.0
     width = log(run.high / run.low)
-    return width / _WIDTH_95 if run.kind == "ci95" else width / _RANGE_WIDTH / sqrt(max(run.n_eff or 1.0, 1.0))
+    if run.kind == "ci95":
+        return width / _WIDTH_95
+    harder = half_width(run.quantile) / half_width(0.5) if run.quantile and 0 < run.quantile < 1 else 1.0
+    return harder * width / _RANGE_WIDTH / sqrt(max(run.n_eff or 1.0, 1.0))
 
 
 def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> GroupRatio:

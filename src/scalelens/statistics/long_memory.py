@@ -30,8 +30,9 @@ _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in 
 # noise on top, in the order of `_NOISES`; of long memory by its order and the likeness beside it too.  They are not a
 # belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8 times as wide in the
 # median as one that knows the process, and what wanders is covered in 90 %: orders up to 0.45, filtered or not, below
-# jitter of up to twice their size.  With that width the weight is best at the ends, on what is alike for a few values
-# at most and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
+# jitter of up to four times their size.  With that width the weight is best at the ends, on what is alike for a few
+# values at most and on what wanders farthest, below any noise that hides it: where the last noise has next to no
+# weight, jitter of three or four times its size is taken for all there is.  docs/statistics.md has what that costs.
 _OF_SHORT = {0.0: 460.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
 _OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
 _OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
@@ -40,10 +41,16 @@ _OF_MEMORY = {0.1: 0.014, 0.2: 0.012, 0.3: 0.011, 0.4: 3.5}
 _OF_MEMORY_BELOW_NOISE = (0.19, 1.0, 0.049, 0.039, 0.026, 0.044)
 _OF_MEMORY_BESIDE = {0.0: 1.0, 0.3: 0.49, 0.5: 30.0, 0.7: 0.89}  # likenesses: beyond them the two explain the same
 _FARTHEST_BACK = 0.45  # the largest order d of long memory that is fitted; at 0.5 and above there is no mean
-_OF_FARTHEST_BACK_BELOW_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.3, 0.057)
+_OF_FARTHEST_BACK_BELOW_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.6, 0.7)
+# The same of other quantiles of fewer values: the wider of two fits counts there, and would be 2.4 times as wide.
+_OF_FARTHEST_BACK_BELOW_LITTLE_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.3, 0.057)
+_MANY_OF_QUANTILE = 300
 _OF_FARTHEST_BACK_BESIDE = {0.0: 1.0, 0.3: 0.42, 0.5: 87.0, 0.7: 0.27}
 _OF_SWING = 0.44
-_BEYOND, _MANY = 0.03, 100  # chance that the mixture leaves outside of the interval of so many values or more
+# Chance that the mixture leaves outside of the interval, by the number of values.  Of a hundred the widths above bound
+# it; of a few hundred what wanders is hidden best, and from 400 on it shows itself.  Below a hundred it falls further.
+_BEYOND = ((100, 120, 300, 400), (0.03, 0.026, 0.026, 0.03))
+_BEYOND_OF_QUANTILE, _MANY = 0.03, 100
 _OF_LINE, _NEIGHBORS = 12.0, 7  # times the median of so many frequencies to each side: a line
 _OF_WANDERING = 4  # lowest frequencies, which rise by long memory too
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
@@ -80,7 +87,8 @@ def _models(n: int, apart: int, quantile: float, of_scatter: bool) -> _Models:
     series; or, with `of_scatter`, of one that lies below its quantile as its distance from the middle explains it.
     """
     longest = 1 << (n - 1).bit_length()
-    known, taper = _correlated(longest, apart), 1 - np.arange(n) / n
+    is_hidden = quantile == 0.5 or n >= _MANY_OF_QUANTILE
+    known, taper = _correlated(longest, apart, is_hidden), 1 - np.arange(n) / n
     below = known.correlations if of_scatter else _of_below(longest, apart, quantile)
     spectra = 2 * np.fft.rfft(known.correlations[:, :n] * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
     spectra = np.maximum(spectra, _NEGLIGIBLE)
@@ -95,16 +103,19 @@ def _models(n: int, apart: int, quantile: float, of_scatter: bool) -> _Models:
 
 
 @lru_cache(maxsize=8)
-def _correlated(n: int, apart: int) -> _Correlated:
-    """What the models of all series of up to n values share: their values begin with the same correlations."""
-    weights, found = zip(*_weighted(n, apart), strict=True)
+def _correlated(n: int, apart: int, is_hidden: bool) -> _Correlated:
+    """What the models of all series of up to n values share: their values begin with the same correlations.
+
+    Long memory may be hidden below much noise, or it is not asked.
+    """
+    weights, found = zip(*_weighted(n, apart, is_hidden), strict=True)
     return _Correlated(np.concatenate(found), np.log(np.concatenate(weights)))
 
 
 @lru_cache(maxsize=8)
 def _of_below(n: int, apart: int, quantile: float) -> _Values:
     """`correlations_of_below` of the models at lags 0 to n - 1, shape (models, n)."""
-    return correlations_of_below(_correlated(n, apart).correlations, quantile)
+    return correlations_of_below(_correlated(n, apart, True).correlations, quantile)
 
 
 def correlations_of_below(correlations: _Values, quantile: float) -> _Values:
@@ -121,7 +132,7 @@ def correlations_of_below(correlations: _Values, quantile: float) -> _Values:
     return found
 
 
-def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
+def _weighted(n: int, apart: int, is_hidden: bool) -> Iterator[tuple[_Values, _Values]]:
     """Models: ARFIMA(1, d, 0) and swings under white noise, some at a time.
 
     Prior weights, shape (models,), and autocorrelations at lags 0 to n - 1, shape (models, n).
@@ -130,20 +141,21 @@ def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
         yield np.array([weight]), _of_means(likeness, apart, n)[None]
     white, noises = np.zeros(n), np.array(_NOISES)[:, None]
     white[0] = 1.0
-    for weights, correlations in _below_noise(n, apart):
+    for weights, correlations in _below_noise(n, apart, is_hidden):
         counts = np.array(weights) > 0
         yield np.array(weights)[counts], ((correlations + noises * white) / (1 + noises))[counts]
 
 
-def _below_noise(n: int, apart: int) -> Iterator[tuple[Sequence[float], _Values]]:
+def _below_noise(n: int, apart: int, is_hidden: bool) -> Iterator[tuple[Sequence[float], _Values]]:
     """Prior weights by the noise on top, and autocorrelations at lags 0 to n - 1, of what may lie below noise."""
     for likeness in _LIKENESSES:
         yield _OF_DRIFT if likeness >= _SLOW else _OF_LIKENESS, _of_means(likeness, apart, n)
     for memory, of_order in _OF_MEMORY.items():
         for likeness, beside in _OF_MEMORY_BESIDE.items():
             yield [of_order * beside * weight for weight in _OF_MEMORY_BELOW_NOISE], _correlations(memory, likeness, n)
+    of_farthest = _OF_FARTHEST_BACK_BELOW_NOISE if is_hidden else _OF_FARTHEST_BACK_BELOW_LITTLE_NOISE
     for likeness, beside in _OF_FARTHEST_BACK_BESIDE.items():
-        weights = [beside * weight for weight in _OF_FARTHEST_BACK_BELOW_NOISE]
+        weights = [beside * weight for weight in of_farthest]
         yield weights, _correlations(_FARTHEST_BACK, likeness, n)
     for period in _PERIODS:
         yield [_OF_SWING] * len(_NOISES), _swing(period, n)
@@ -219,7 +231,8 @@ def _share_by(rank: _Values, quantile: float, of_scatter: bool) -> float:
     n = len(summed) - len(summed) % max(1 << (len(summed).bit_length() - 6), 1)
     summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
-    beyond = _BEYOND * min(len(rank) / _MANY, 1.0) ** 2  # fewer show even less of how far they wander
+    beyond = float(np.interp(len(rank), *_BEYOND)) if quantile == 0.5 else _BEYOND_OF_QUANTILE
+    beyond *= min(len(rank) / _MANY, 1.0) ** 2  # fewer show even less of how far they wander
     rest, models = _without_lines(power), _models(n, apart, quantile, of_scatter)
     z = 0.0 if of_scatter else normal_quantile(quantile)
     return max(_share_of(one, n, models, z, beyond) for one in (power, rest) if one is not None)

@@ -11,7 +11,7 @@ from scalelens.statistics.histories import ChangePoint, shifts_between_runs
 from scalelens.statistics.noise import Noise, noise, runs_to_see
 from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
 
-_RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
+_RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE, quantile DOUBLE)[]"
 _TEXT = ("kind", "reason", "unit")
 _NUMBER = ("position",)
 

@@ -92,7 +92,8 @@ independent AS (
         coalesce(list(run ORDER BY run_id) FILTER (side = 'b'), []) AS b_list,
         string_agg(format('{} runs of {} on the same nodes within an hour count as one', n_runs, side), '; '
             ORDER BY side, run_id) FILTER (n_runs > 1) AS alike_runs
-    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff,
+            'quantile': quantile::DOUBLE} AS run
         FROM independent_values(a := a, b := b, epochs := epochs, warmup := warmup, exclude := exclude,
             measure := measure, quantile := quantile))),
 varying_settings AS (

@@ -52,7 +52,8 @@ compared AS (
 lists AS (
     SELECT coalesce(list(run ORDER BY run_id) FILTER (side = 'a'), []) AS a_list,
         coalesce(list(run ORDER BY run_id) FILTER (side = 'b'), []) AS b_list
-    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff,
+            'quantile': quantile::DOUBLE} AS run
         FROM independent_values(a := a, b := b, epochs := epochs, warmup := warmup, exclude := exclude,
             measure := measure, quantile := quantile))),
 plans AS (
