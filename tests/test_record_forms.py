@@ -293,6 +293,40 @@ def test_a_count_with_one_more_digit_is_read_by_columns_too(tmp_path: Path, monk
     assert everything(path) == by_columns
 
 
+@pytest.mark.parametrize("label", ["", "0: "])
+@pytest.mark.parametrize("before", [
+    ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1772409600000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"seed\", "
+    "\"value\": 3, \"metadata\": {\"file\": \"a.py\", \"lineno\": 1}}\n",
+    "python main.py -a resnet18 --batch-size 64\n" * 3,
+    "a line that nobody takes\n" * 300,
+    "",
+])  # fmt: skip
+def test_what_stands_before_the_records_does_not_hide_that_they_are_many(
+    label: str, before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    path = tmp_path / "job.out"
+    take_records = pytorch_imagenet.Reader.take_records
+
+    def counted(reader: Any, records: Any) -> int:
+        taken.append(take_records(reader, records))
+        return taken[-1]
+
+    monkeypatch.setattr(pytorch_imagenet.Reader, "take_records", counted)
+    records = "".join(
+        f"Epoch: [0][{batch:3d}/600]\tTime  0.312 ( 0.312)\tData  0.001 ( 0.002)\tLoss 2.{batch:04d}e+00 (2.5000e+00)"
+        f"\tAcc@1  12.50 ( 10.00)\tAcc@5  50.00 ( 40.00)\n"
+        for batch in range(600)
+    )
+    path.write_text("".join(f"{label}{line}\n" for line in (before + records).splitlines()))
+    assert path.stat().st_size < 2 * dispatch.LEARNED_FROM
+    by_columns = everything(path)
+    assert sum(taken) > 400
+    monkeypatch.setattr(dispatch, "FEWEST_RECORDS", 1 << 30)
+    monkeypatch.setattr(record_forms, "FEWEST_RECORDS", 1 << 30)
+    assert everything(path) == by_columns
+
+
 @pytest.mark.parametrize("closed", ["", "|"])
 @pytest.mark.parametrize("key", ["loss", "a long name of a metric " * 5])
 def test_records_at_the_end_of_a_text(key: str, closed: str) -> None:
