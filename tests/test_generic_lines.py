@@ -135,6 +135,30 @@ def test_a_time_that_something_took_is_no_stamp_and_midnight_is_no_leap() -> Non
     assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_in(f"10-0{t[0]} {t} x"))] == [0, 20]
 
 
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "days"),
+    [
+        ("25-01-25", "25-01-27", 2),  # the year may be first or last
+        ("31/01", "02/02", 2),
+        ("01/31", "02/02", 2),
+        ("12/31", "01/02", 2),
+        ("Feb 27", "Mar  1", 2),  # of most years
+        ("28.02.2025", "02.03.2025", 2),
+        ("30-Apr-25", "02-May-25", 2),
+        ("01-02", "01-01", -1),  # another process printed it late
+        ("I0131", "I0202", 2),
+    ],
+)
+def test_whole_days_pass_between_dates_whose_order_is_unknown(first: str, then: str, days: int) -> None:
+    clock = Clock()
+    stamps = [stamp_in(f"{day} 10:00:00{'.5 7 a.py' if 'I' in day else ''} x") for day in (first, then)]
+    assert all(stamps)
+    assert [clock.seconds(stamp) for stamp in stamps if stamp] == [0, days * DAY_S]
+
+
 # Which lines are records
 
 

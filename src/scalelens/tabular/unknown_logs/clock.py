@@ -1,13 +1,16 @@
 """The time stamp of a line of a log: when it was printed, and to which fraction of a second.
 
 A stamp without a year, or with a day and a month in an unknown order, still shows the time between two
-lines that follow one another within half a day.
+lines: of the days that may lie between two such dates, the fewest.  Where there is only a time of day, two lines follow
+one another within half a day.
 """
 
-from datetime import UTC, datetime
+import functools
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.stamps import formed_time
 
 _LOOKED_AT = 120  # characters of a line in which its own stamp stands
 _DAY_S = 86_400.0
@@ -40,6 +43,13 @@ _YEAR = re.compile(r" (?:19|20)\d\d(?!\d)")
 _HALF_DAY = re.compile(r" ([AP])M\b", re.IGNORECASE)
 _BEFORE_NOON = re.compile(r"(?:0\d|1[012]):")  # as clocks of twelve hours show it
 _LONGEST_ALONE = 40  # characters
+# Forms of `part` with a year and without one, with all separators as `-`.
+_DATES = (
+    "%y-%m-%d", "%d-%m-%y", "%m-%d-%y", "%d-%m-%Y", "%m-%d-%Y", "%d-%b-%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y",
+    "%Y%m%d", "%Y-%m%d",
+)  # fmt: skip
+_DAYS_OF_A_YEAR = ("%m-%d", "%d-%m", "%b %d", "%m%d")
+_SEPARATORS = str.maketrans("/.", "--")
 
 
 class Stamp(NamedTuple):
@@ -141,6 +151,30 @@ def _since_1970(iso: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
+@functools.lru_cache(maxsize=256)
+def _days_between(first: str, then: str) -> int | None:
+    """The fewest days from one date to another, of all orders in which their parts make dates; None without any.
+
+    They are negative where the second is the earlier one.
+    """
+    plain = [day.lstrip("IWE").translate(_SEPARATORS) for day in (first, then)]  # without the level of logging
+    found = []
+    for form in _DATES:
+        if (passed := _days_by(form, plain)) is not None:
+            found.append(passed.days)
+    for form in _DAYS_OF_A_YEAR:
+        for year, length in ((2001, 365), (2000, 366)):
+            passed = _days_by(f"%Y {form}", [f"{year} {day}" for day in plain])
+            if passed is not None:
+                found.append((passed.days + length // 2) % length - length // 2)
+    return min(found, key=lambda days: (abs(days), -days), default=None)
+
+
+def _days_by(form: str, days: list[str]) -> timedelta | None:
+    first, then = (formed_time(day, form) for day in days)
+    return then - first if first and then else None
+
+
 class Clock:
     """Seconds since the first stamp of a text, line by line."""
 
@@ -149,11 +183,12 @@ class Clock:
         self.now = 0.0
 
     def seconds(self, stamp: Stamp) -> float:
-        """Seconds of a stamp.  Without a whole date, a step back of more than half a day means the next day."""
+        """Seconds of a stamp.  Without a date, a step back of more than half a day means the next day."""
         if self.last is not None:
             passed = stamp.seconds - self.last.seconds
             if not (stamp.iso and self.last.iso):
-                passed = (passed + _DAY_S / 2) % _DAY_S - _DAY_S / 2
+                days = _days_between(self.last.day, stamp.day)
+                passed = (passed + _DAY_S / 2) % _DAY_S - _DAY_S / 2 if days is None else passed + days * _DAY_S
             self.now += passed
         self.last = stamp
         return self.now
