@@ -267,7 +267,9 @@ def uses_of(text: str) -> set[str]:
             used.add(f"{known.get(dotted(node.args[0]))}.{node.args[1].value}")  # setattr(module, "NAME", ...)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "scalelens" in node.value:
             used |= {*re.findall(r"\bscalelens(?:\.\w+)+", node.value)}
-            with contextlib.suppress(SyntaxError):  # code that another process runs
+            with contextlib.suppress(
+                SyntaxError, ValueError
+            ):  # code that another process runs; ValueError for a zero byte
                 used |= uses_of(node.value)
     return used
 

@@ -55,7 +55,9 @@ class Doubts:
         self._held: list[_Row] = []  # whose time may be too long, until all stamps of the file are known
         self._found: dict[tuple[int, str, str], _Doubt] = {}  # by part, column and reason
         self._spans: dict[int, tuple[datetime, datetime]] = {}  # by part, from its first stamp to its last
-        self._first_steps: dict[tuple[int, int], Any] = {}  # by part and attempt; what came before it has no stamp
+        # By part and attempt the first stamp and its step: what came before it has no stamp.  Rows that come as columns
+        # may come before those of earlier lines.
+        self._first_steps: dict[tuple[int, int], tuple[datetime, Any]] = {}
 
     def look(self, rows: list[_Row], columns: Mapping[str, Sequence[Any]]) -> list[_Row] | None:
         """Marks rows of steps, which have some columns.  Returns those that are done; None if all are, and unchanged.
@@ -145,7 +147,9 @@ class Doubts:
         self, part: int, attempt: int | None, step: Any, first: datetime | None, last: datetime | None
     ) -> None:
         if first and last:
-            self._first_steps.setdefault((part, attempt or 0), step)
+            earliest = self._first_steps.get((part, attempt or 0))
+            if not earliest or first < earliest[0]:
+                self._first_steps[part, attempt or 0] = first, step
             begin, end = self._spans.get(part, (first, last))
             self._spans[part] = min(begin, first), max(end, last)
 
@@ -163,7 +167,8 @@ class Doubts:
             or row.get("phase") != "train"
         ):
             return False
-        is_first = row.get("step") == self._first_steps.get((part, row.get("attempt") or 0))
+        earliest = self._first_steps.get((part, row.get("attempt") or 0))
+        is_first = earliest is not None and row.get("step") == earliest[1]
         return not is_first and bool(step_s * (row.get("averaged_steps") or 1) > self._longest_s(part))
 
 
