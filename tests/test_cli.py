@@ -189,6 +189,23 @@ def test_a_folder_inside_that_may_not_be_read_is_named_and_the_rest_is_read(
     assert "2 runs" in ran.err
 
 
+def test_of_many_links_to_nothing_some_are_named_and_the_others_counted(run: Run, logs: Path, tmp_path: Path) -> None:
+    for number in range(6):
+        (logs / f"rank{number}.log").symlink_to(tmp_path / "moved" / f"rank{number}.log")
+    (logs / "held.log").symlink_to(logs / "0.log" / "below")
+    (logs / "round.log").symlink_to(logs / "round.log")
+    ran = run("ingest", logs, "-w", tmp_path / "w")
+    assert ran.code == 0
+    unread = [line for line in ran.err.splitlines() if line.startswith("cannot be read: ")]
+    reason = "a link to a file that is not there"
+    assert unread == [
+        *(f"cannot be read: {logs / name}: {reason}" for name in ("held.log", "rank0.log", "rank1.log", "rank2.log")),
+        f"cannot be read: 3 more ({reason})",
+        f"cannot be read: {logs / 'round.log'}: {os.strerror(errno.ELOOP)}",
+    ]
+    assert "2 runs" in ran.err
+
+
 def test_a_warehouse_that_is_a_file_is_refused(run: Run, logs: Path, tmp_path: Path) -> None:
     for place in (logs / "0.log", logs / "0.log" / "below"):
         one_line(run("ingest", logs, "-w", place), "is not a folder", "give -w a folder")

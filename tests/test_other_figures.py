@@ -320,6 +320,26 @@ def test_a_folder_of_one_kind_gets_the_figure_that_answers_its_question(
     assert said.exit_code == 0 and f"the chart is {chart};" in said.output
 
 
+@pytest.mark.parametrize(("name", "mark"), [
+    ("mbs1_gbs{}", "Each point: 1 run"),  # a sweep whose names tell the batch
+    ("{}", "Each bar: 1 run of 4 records."),
+])  # fmt: skip
+def test_runs_whose_logs_state_no_batch_are_shown_side_by_side_by_their_step_times(
+    name: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for batch in (4, 8, 16, 32):
+        run = Path("logs", name.format(batch if "{}" in name[1:] else chr(100 - batch)))
+        run.mkdir(parents=True)
+        rows = "".join(f"{step},{batch * (1.31 + step % 3 / 100):.3f},2.{step % 7}\n" for step in range(10, 61, 10))
+        Path(run, "train.csv").write_text(f"step,step_time_s,loss\n{rows}")
+    assert invoke("ingest logs").exit_code == 0
+    said = invoke("plot -o figure.json")
+    assert said.exit_code == 0 and "the chart is throughput;" in said.output
+    figure = Path("figure.json").read_text()
+    assert mark in figure and "median step time [s]" in figure and "not comparable by their step time" in figure
+
+
 def test_the_course_of_an_accuracy_goes_before_that_of_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{epoch},{1 / epoch},{epoch / 10}\n" for epoch in range(1, 9))

@@ -484,6 +484,27 @@ def test_rates_of_devices_that_logs_print_without_step_times_are_the_first_figur
     assert shown_by(tmp_path / "w", "scaling")[0] == "plot throughput -o throughput.pdf"
 
 
+@pytest.mark.parametrize(("scale", "expected"), [
+    (1, KeyNumber("1.357 s", "median step", "exact")),
+    (0.01, KeyNumber("13.57 ms", "median step", "exact")),
+    (100, KeyNumber("120 s", "median step", "rounded")),  # of which a whole second is little
+])  # fmt: skip
+def test_a_median_of_times_in_few_digits_is_the_first_number_only_where_there_is_no_other(
+    scale: float, expected: KeyNumber, tmp_path: Path
+) -> None:
+    times = {"exact": [1.3571, 1.3482, 1.3669, 1.3573, 1.3566, 1.3571], "rounded": [1.0, 2.0, 1.0, 1.0, 2.0, 1.0]}
+    if scale == 100:
+        times["rounded"] = [1.21, 1.19, 1.2, 1.2, 1.2, 1.2]
+    for name, several in times.items():
+        lines = "".join(f"{step},{time * scale!r},2.5\n" for step, time in enumerate(several, 1))
+        (tmp_path / f"{name}.csv").write_text(f"step,step_time_s,loss\n{lines}")
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    assert expected in content_of(tmp_path / "w").numbers
+    scalelens.ingest(tmp_path / "rounded.csv", warehouse=tmp_path / "alone")
+    (alone,) = (number for number in content_of(tmp_path / "alone").numbers if number.label == "median step")
+    assert alone.remark == "rounded"
+
+
 def test_an_accuracy_of_nought_is_no_course(tmp_path: Path) -> None:
     rows = pl.DataFrame({"score_name": ["accuracy"], "run_id": ["a"], "phase": ["train"], "n_values": [3],
                          "first_score": [0.0], "last_score": [0.0], "best_score": [0.0]})  # fmt: skip

@@ -19,6 +19,7 @@ Encodings:
              of more than 48 runs: over a number in their names that the rates follow, such as a batch; else those
              whose names differ only in what matters least (a seed, a date) share a bar; else a tick each on a line,
              for each folder, file or value of a setting
+             the median step time of runs of which most have no rate, as no log states what a step does
     look     of more than twelve series, the fastest and the median one are named and the others pale
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
              for each model
@@ -41,6 +42,7 @@ from scalelens.charts import (
     limits,
     naming,
     run_rates,
+    run_times,
     size_bars,
     style,
     words,
@@ -87,6 +89,9 @@ def draw(
         of_jobs, jobs_printed = _of_jobs(rows)
         if 2 * rated.height < of_jobs.height:  # the devices of most runs are unknown
             rated, is_printed = of_jobs, jobs_printed
+    if not page.mark and not page.facet and (timed := run_times.of(rows, rated.height)):
+        grid, looks, of_times = run_times.panels(timed, rows.height - len(timed), page)
+        return style.figure(grid, looks, [*of_times, exclusions.sentence(left_out)], page)
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()

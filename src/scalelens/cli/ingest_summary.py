@@ -26,6 +26,7 @@ _OUTCOMES = {
 }  # in words, where they are not its own
 _DRAWN = {"steps", "phases", "events", "power", "energy", "collective_benchmarks"}  # tables that some chart draws
 _REASONS_SHOWN = 5  # of one status
+_UNREADABLE_SHOWN = 4  # files and folders that cannot be read for one reason
 
 
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
@@ -35,8 +36,7 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     _print_formats(report.entries, dry_run)
     _print_columns(report.entries)
     _print_not_understood(report.entries)
-    for line in report.unreadable:
-        errors.print(f"cannot be read: {line}", markup=False)
+    _print_unreadable(report.unreadable)
     for sentence in (*report.remarks, *report.faults):
         errors.print(sentence, markup=False)
     if report.unchanged:
@@ -87,6 +87,18 @@ def _print_not_understood(entries: Iterable["Entry"]) -> None:
             files = [few_of(names, 2) + (f" ({note})" if note else "") for note, names in reasons.items()]
             more = f", and {len(files) - _REASONS_SHOWN} more reasons" if len(files) > _REASONS_SHOWN else ""
             errors.print(f"{words}  {count}   {', '.join(files[:_REASONS_SHOWN])}{more}", markup=False)
+
+
+def _print_unreadable(unreadable: Iterable[str]) -> None:
+    """Files and folders that cannot be read: some of each reason with their paths, then how many more there are."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for line in unreadable:
+        by_reason[line.rpartition(": ")[2]].append(line)
+    for reason, lines in by_reason.items():
+        for line in lines[:_UNREADABLE_SHOWN]:
+            errors.print(f"cannot be read: {line}", markup=False)
+        if len(lines) > _UNREADABLE_SHOWN:
+            errors.print(f"cannot be read: {len(lines) - _UNREADABLE_SHOWN:,} more ({reason})", markup=False)
 
 
 def _note_and_columns(entry: "Entry") -> tuple[str, str]:

@@ -48,7 +48,7 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
             try:
                 status = path.stat()
             except OSError as error:
-                unreadable.append(f"{path}: {error.strerror}")
+                unreadable.append(f"{path}: {_reason(path, error)}")
                 continue
             if not stat.S_ISREG(status.st_mode):
                 unreadable.append(f"{path}: a pipe, socket or device, not a file")
@@ -59,6 +59,13 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
                 seen.add(str(path))
                 above = root if root.is_dir() else root.parent
                 yield _walked(above, path, status)
+
+
+def _reason(path: Path, error: OSError) -> str | None:
+    """Why a file cannot be read; of a link, the error would name the link, which is there."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and path.is_symlink():
+        return "a link to a file that is not there"
+    return error.strerror
 
 
 def _walked(root: Path, path: Path, status: os.stat_result) -> WalkedFile:

@@ -4,6 +4,7 @@ import shlex
 
 from scalelens.charts.load import load as charts
 from scalelens.charts.run_rates import MOST_RUNS
+from scalelens.charts.run_times import FEWEST_RUNS
 from scalelens.charts.style import MOST_SERIES
 from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.database.connect import needed_tables
@@ -98,6 +99,12 @@ _SHOWN_BY = (
     ),
     ("plot accuracy -o accuracy.pdf", _EVALUATED.format("IN ('resnet', 'bert')")),
     ("plot accuracy score_name=eval_accuracy -o accuracy.pdf", _EVALUATED.format("NOT IN ('resnet', 'bert')")),
+    (
+        "plot throughput -o throughput.pdf",  # step times of runs side by side, where no log states what a step does
+        "SELECT '' FROM throughput() "
+        f"HAVING count(step_s) >= {FEWEST_RUNS} AND count(DISTINCT coalesce(devices, 0)) = 1 AND count(step_s) > "
+        "2 * count(coalesce(samples_per_s, tokens_per_s, printed_samples_per_s, printed_tokens_per_s))",
+    ),
     (
         'plot step_times runs="{run}" -o step_times.pdf',
         f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED} "

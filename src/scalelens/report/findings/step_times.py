@@ -9,8 +9,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 20
-SQL = """
-SELECT b.*, devices, device_unit FROM batch_stats() AS b LEFT JOIN runs USING (run_id) ORDER BY run_id"""
+_UNITS_S = ("1", "0.1", "0.01", "0.001", "0.0001", "0.00001")  # to which logs round times
+_COARSE = 0.01  # of a time: a unit this large, or larger, hides what sets runs apart
+# Of each run, whether all its times are multiples of a unit that is large beside them.
+_ROUNDED = " OR\n        ".join(
+    f"(avg(time_s) <= {unit} / {_COARSE} AND bool_and(abs(time_s / {unit} - round(time_s / {unit})) < 1e-5))"
+    for unit in _UNITS_S
+)
+SQL = f"""
+SELECT b.*, devices, device_unit, is_coarse FROM batch_stats() AS b LEFT JOIN runs USING (run_id)
+LEFT JOIN (
+    SELECT run_id,
+        {_ROUNDED} AS is_coarse
+    FROM (SELECT run_id, step_s * coalesce(averaged_steps, 1) AS time_s FROM steps WHERE step_s > 0 AND phase = 'train')
+    GROUP BY run_id) USING (run_id)
+ORDER BY run_id"""
 GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_per_s", "tokens_per_s", "n_excluded",
           "value_kinds", "note")  # fmt: skip
 CHARTS = ("batch_cdf", "throughput", "step_times", "batch_size_curve")
@@ -57,12 +70,15 @@ def _intervals(sure: int, runs: int) -> str:
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
-    """The median step and the throughput of the run with the most devices, the fastest of them."""
+    """The median step and the throughput of the run with the most devices, the fastest of them.
+
+    One whose log rounds its times to few digits is named only if there is no other of that size.
+    """
     timed = rows.filter(rows["step_s"].is_not_null())
     if timed.is_empty():
         return None
-    order = ["devices", "tokens_per_s", "samples_per_s", "step_s", "run_id"]
-    largest = timed.sort(order, descending=[True, True, True, False, False], nulls_last=True).row(0, named=True)
+    order = ["devices", "is_coarse", "tokens_per_s", "samples_per_s", "step_s", "run_id"]
+    largest = timed.sort(order, descending=[True, False, True, True, False, False], nulls_last=True).row(0, named=True)
     work = "tokens" if largest["tokens_per_s"] else "samples"
     rate = largest[f"{work}_per_s"]
     facts = [
