@@ -77,7 +77,8 @@ line states, beside epochs without a time, is a metric: `epoch time`, or `median
 states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), or the mean beside that
 (`Training time: 1673.0s (20.40s/epoch)`), and by the one total
 after all epochs, counted from the first (`Training complete in 4m 12s`).  A time that is the same in each of ten epochs is
-that of an epoch: one since the start would grow.
+that of an epoch: one since the start would grow.  So is one of ten to a thousand of its last digits, beside a loss, in each of three
+epochs or more that follow one another (`Epoch 2/4: loss 1.5 (70s)`), unless the stamps show that less passed.
 
 A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
 Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`; so is one that counts in

@@ -33,6 +33,7 @@ from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+_BEYOND_CLOCK = "{} is longer than the time between its lines, so that it is not the time of one epoch"
 _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be the time of either: use {}"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
@@ -254,6 +255,13 @@ def _of_a_batch(reading: ColumnReading) -> ColumnReading:
     return refused(reading, _OF_A_BATCH.format(reading.column, options(choices)), *choices)
 
 
+def _not_beyond_clock(reading: ColumnReading, values: ColumnValues, times: LineTimes) -> ColumnReading:
+    """A reading; a time that is the same in each epoch is that of none where less passed by the stamps."""
+    if reading.role != "epoch_time" or not values.constant or not times.outlasts_clock(reading.column, reading.factor):
+        return reading
+    return refused(reading, _BEYOND_CLOCK.format(reading.column), as_map("epoch_time", reading))
+
+
 def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
@@ -303,6 +311,8 @@ def _read_columns(
         else reading
         for reading in readings
     ]
+    if times.of_epochs and times.by_clock and "epoch_time" not in stated:  # `(70s)` in each of few lines 2 s apart
+        readings = [_not_beyond_clock(reading, columns[reading.column], times) for reading in readings]
     readings = [
         reading._replace(role="interval_time")
         if reading.role == "batch_time"
