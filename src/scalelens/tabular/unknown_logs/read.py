@@ -146,7 +146,7 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
     clock = ColumnReading(BY_CLOCK, "elapsed", "s")
     write_rows(
         source, rows, table.records, survey, [*counts, clock], stream=EPOCHS, begins_epochs=begins_epochs(table.shape),
-        after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s,
+        after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s, after_launches=table.after_launches,
     )  # fmt: skip
     return [clock]
 
@@ -203,7 +203,7 @@ def _read_shape(
     parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
-        after_pauses=table.after_pauses, often_paused=table.often_paused,
+        after_pauses=table.after_pauses, often_paused=table.often_paused, after_launches=table.after_launches,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     untimed = {reading.role for reading in readings}.isdisjoint({*_OF_A_STEP, "elapsed"})
