@@ -115,7 +115,8 @@ be alone on the line before; it may be that of a container's log or of syslog, e
 have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
 beginning is the time since the start, and so is `[24:1:36]`; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
-once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
+once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  So do the stamps
+of headings that say no more than the epoch (`Epoch 3/20`), where the training's bar fills once below each and is too short to tell times.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
 it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
 tenth has a line, a time may be that of ten, and is not read.  `Ep 3/20` counts epochs, and episodes, which are not read,

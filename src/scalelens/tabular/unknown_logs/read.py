@@ -104,7 +104,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
-        by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes)
+        by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
         rows.assigned = [*rows.assigned, *by_clock]
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
         if not (told or epochs_by_bar(source, rows, shapes)):
@@ -128,13 +128,15 @@ def _counts_batches_alone(shape: Shape) -> bool:
     return shape.of_known_epoch and shape.of_training and not shape.bar and shape.lines >= RECURS
 
 
-def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> list[ColumnReading]:
+def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
     """Rows of the times of epochs by the stamps of lines that count these, beside steps whose own do not tell theirs.
 
     Returns what was read as a time.
     """
     told = [shape for shape in shapes if tells_epochs(shape) and shape.of_training]
-    if not told:
+    headings = [shape for shape in shapes if not told and _stands_before_bars(shape, steps)]
+    told = told or headings
+    if not told or len(headings) > 1:
         return []
     table = LineTable(max(told, key=lambda shape: shape.lines))
     times = LineTimes(table.columns.get("epoch"), table.resolution_s, of_epochs=True)
@@ -145,10 +147,19 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
     counts = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
     clock = ColumnReading(BY_CLOCK, "elapsed", "s")
     write_rows(
-        source, rows, table.records, survey, [*counts, clock], stream=EPOCHS, begins_epochs=begins_epochs(table.shape),
+        source, rows, table.records, survey, [*counts, clock], stream=EPOCHS,
+        begins_epochs=bool(headings) or begins_epochs(table.shape),
         after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s, after_launches=table.after_launches,
     )  # fmt: skip
     return [clock]
+
+
+def _stands_before_bars(shape: Shape, bar: Shape) -> bool:
+    """Whether its lines, each with a stamp, count one epoch after the other, and the training's bar fills in each."""
+    heads = shape.of_epochs_alone and not shape.bar and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    follow = heads and shape.rises[0] == shape.lines - 1 and len(shape.names) == len(shape.roles)
+    each = bar.bar == "tqdm" and bar.in_training and 0 <= shape.lines - 1 - bar.falls[0] <= 1
+    return follow and each and shape.first <= bar.first
 
 
 def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
