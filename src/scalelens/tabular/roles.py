@@ -125,7 +125,8 @@ def assign(
         readings = _settled(readings, role, by_column)
     if guess:
         readings = _with_loss(_of_the_last_steps(readings, columns))
-        readings = _alike_beside_loss(readings, columns) if row == "epoch" else readings
+        beside_loss = row == "epoch" and any(reading.role == "loss" for reading in readings)
+        readings = alike_in_few_epochs(readings, columns) if beside_loss else readings
     return _without_idle(readings)
 
 
@@ -161,7 +162,7 @@ def _of_the_last_steps(readings: list[ColumnReading], columns: Mapping[str, Colu
     return [of_all if reading is unclear[0] else reading for reading in readings]
 
 
-def _alike_beside_loss(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
+def alike_in_few_epochs(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
     """Finds the time of an epoch in `loss 2.3 (70s)`, the same in each of few epochs that follow one another.
 
     Since the start it would grow.  Of few ticks it may come to rest, and of many no two would be the same.
@@ -172,9 +173,10 @@ def _alike_beside_loss(readings: list[ColumnReading], columns: Mapping[str, Colu
         return readings
     values = columns[unclear[0].column]
     follow = epochs.last - float(epochs.first or 0) == epochs.numbers - 1 >= _LEAST_EPOCHS - 1 and not epochs.falls
-    least, most = (ticks * 10.0**-values.decimals for ticks in _TICKS_ALIKE)
+    decimals = 0 if values.last.is_integer() else values.decimals
+    least, most = (ticks * 10.0**-decimals for ticks in _TICKS_ALIKE)
     alike = values.constant and values.numbers == epochs.numbers and least <= values.last <= most
-    if not (follow and alike and any(reading.role == "loss" for reading in readings)):
+    if not (follow and alike):
         return readings
     of_epoch = unclear[0]._replace(role="epoch_time", refusal=None, choices=())
     return [of_epoch if reading is unclear[0] else reading for reading in readings]
