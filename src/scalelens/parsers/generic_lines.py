@@ -65,7 +65,8 @@ times the count is the time passed is a running mean, and so is an `avg batch ti
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
 as much less there is that of all steps since the line before, and one that is as long at the end of each epoch a mean of a step; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
-[0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; and a cost with a unit of time (`step cost: 187.5 ms`) is
+[0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; nor do those of the first record after a
+second launch, where a third of the lines before the first record, and three or more, come again between two records; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
@@ -77,7 +78,8 @@ line states, beside epochs without a time, is a metric: `epoch time`, or `median
 states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), or the mean beside that
 (`Training time: 1673.0s (20.40s/epoch)`), and by the one total
 after all epochs, counted from the first (`Training complete in 4m 12s`).  A time that is the same in each of ten epochs is
-that of an epoch: one since the start would grow.
+that of an epoch: one since the start would grow.  So is one of ten to a thousand of its last digits, beside a loss, in each of three
+epochs or more that follow one another (`Epoch 2/4: loss 1.5 (70s)`), unless the stamps show that less passed.
 
 A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
 Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`; so is one that counts in
@@ -113,7 +115,8 @@ be alone on the line before; it may be that of a container's log or of syslog, e
 have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
 beginning is the time since the start, and so is `[24:1:36]`; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
-once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
+once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  So do the stamps
+of headings that say no more than the epoch (`Epoch 3/20`), where the training's bar fills once below each and is too short to tell times.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
 it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
 tenth has a line, a time may be that of ten, and is not read.  `Ep 3/20` counts epochs, and episodes, which are not read,

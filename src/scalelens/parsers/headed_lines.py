@@ -24,6 +24,7 @@ they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` c
 total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
 A line below a heading that states a time in Chinese, Japanese or Korean is read as if its words were English.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
+No time by stamps goes over a second launch: what stands before the first heading comes again there.
 
 Samples:
     ----- Iteration: 1000 -----
@@ -48,6 +49,7 @@ from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.epoch_times import is_elsewhere
 from scalelens.tabular.unknown_logs.fields import Field, parsed
+from scalelens.tabular.unknown_logs.launches import Launches
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -119,6 +121,7 @@ def read(source: Source, rows: Rows) -> str | None:
         source, rows, blocks.records, survey, readings, begins_epochs=by_clock,
         without_validation=bool(blocks.validated), least_steps=times.least_steps if steps_by_clock else 0,
         after_pauses=blocks.after_pauses, often_paused=_SELDOM * blocks.paused > blocks.headings or blocks.own_total is not None,
+        after_launches=blocks.after_launches,
     )  # fmt: skip
     for part in parts if steps_by_clock else ():
         rows.part = part
@@ -176,6 +179,7 @@ class _Blocks:
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
         self.validated = 0  # times of validations
         self.after_pauses: set[int] = set()  # lines of the headings before which a line mentions one of these
+        self.after_launches: set[int] = set()  # lines of those before which the program was launched again
         self.own_total = shape.own_total if shape.roles == ["step"] else None  # other headings are of an evaluation
         self.is_ruled = self.role == "step" and bool(_RULED.search(shape.example))
         self.lines_below = _BELOW_A_RULE if self.is_ruled else _LINES_BELOW[self.role]
@@ -187,7 +191,7 @@ class _Blocks:
         clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
         pause, held = False, ""  # of the line before, which held nothing else
-        under_rule = False  # whether the line before is a heading
+        under_rule, launches = False, Launches()  # whether the line before is a heading
         for number, text, whole in lines_of(source):
             text = ANSI.sub("", text) if "\x1b" in text else text
             if held and text.strip() and not stamp_in(text):
@@ -200,6 +204,7 @@ class _Blocks:
                 if self.own_total and parts.parsed.fields[0].total != self.own_total:
                     pause, left[whose] = True, 0
                     continue
+                launches.take(number, whose)
                 if whose in opened:
                     yield opened[whose]
                 self.after_pauses |= {number} if pause else set()
@@ -212,7 +217,8 @@ class _Blocks:
                 opened[whose] = TableRecord(number, cells, None, text)
                 left[whose] = self.lines_below
                 continue
-            pause = pause or bool(PAUSES.search(text.encode()))
+            launches.look(raw := text.encode())
+            pause = pause or bool(PAUSES.search(raw))
             if not left.get(whose):
                 continue
             if under_rule and self.role == "step" and _RULE_ALONE.fullmatch(text):
@@ -233,6 +239,7 @@ class _Blocks:
                     continue  # `Inference finished in 3.5 s`
                 if opened[whose].cells.setdefault(column, value) != value:
                     self.repeated.add(column)  # of training, then of validation
+        self.after_launches = launches.told
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
 

@@ -20,6 +20,8 @@ _TIMES = ("batch_time", "epoch_time", "elapsed")
 _LEAST_SUMMED = 5  # epochs, of which a time that each adds to is since the start
 _LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
 _LEAST_EQUAL = {"epoch": 10, "step": RISING}  # rows that state the same time, which would grow since the start
+_IN_A_LINE = re.compile(r"time \[\w+\]", re.IGNORECASE)  # a time of a log's lines that has its unit
+_TICKS_ALIKE = 10, 1000  # last digits in a time that is the same in few epochs: fewer may come to rest, more would vary
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
 _LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
@@ -123,6 +125,8 @@ def assign(
         readings = _settled(readings, role, by_column)
     if guess:
         readings = _with_loss(_of_the_last_steps(readings, columns))
+        beside_loss = row == "epoch" and any(reading.role == "loss" for reading in readings)
+        readings = alike_in_few_epochs(readings, columns) if beside_loss else readings
     return _without_idle(readings)
 
 
@@ -156,6 +160,26 @@ def _of_the_last_steps(readings: list[ColumnReading], columns: Mapping[str, Colu
         return readings
     of_all = unclear[0]._replace(role="span_time", refusal=None, choices=())
     return [of_all if reading is unclear[0] else reading for reading in readings]
+
+
+def alike_in_few_epochs(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
+    """Finds the time of an epoch in `loss 2.3 (70s)`, the same in each of few epochs that follow one another.
+
+    Since the start it would grow.  Of few ticks it may come to rest, and of many no two would be the same.
+    """
+    epochs = next((columns[reading.column] for reading in readings if reading.role == "epoch"), None)
+    unclear = [reading for reading in readings if reading.refusal and reading.unit and _is_any_time(reading)]
+    if epochs is None or len(unclear) != 1 or not _IN_A_LINE.fullmatch(unclear[0].column):
+        return readings
+    values = columns[unclear[0].column]
+    follow = epochs.last - float(epochs.first or 0) == epochs.numbers - 1 >= _LEAST_EPOCHS - 1 and not epochs.falls
+    decimals = 0 if values.last.is_integer() else values.decimals
+    least, most = (ticks * 10.0**-decimals for ticks in _TICKS_ALIKE)
+    alike = values.constant and values.numbers == epochs.numbers and least <= values.last <= most
+    if not (follow and alike):
+        return readings
+    of_epoch = unclear[0]._replace(role="epoch_time", refusal=None, choices=())
+    return [of_epoch if reading is unclear[0] else reading for reading in readings]
 
 
 def _is_any_time(reading: ColumnReading) -> bool:

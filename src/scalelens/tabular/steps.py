@@ -167,7 +167,7 @@ def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
     least_steps: int = 0, least_epoch_s: float = 0.0, without_validation: bool = False,
-    after_pauses: Container[int] = (), often_paused: bool = False,
+    after_pauses: Container[int] = (), often_paused: bool = False, after_launches: Container[int] = (),
 ) -> list[int]:  # fmt: skip
     """Rows of all records; returns the parts that they are of.  Of two tables of the same steps, each is a stream.
 
@@ -175,6 +175,7 @@ def write_rows(
     of an epoch, and the time until the next row is its time.  Coarse stamps tell the mean time of `least_steps`
     steps, or that of the epochs in `least_epoch_s`.  `without_validation`: the time of an epoch is of its training.
     No interval of several records goes over one of the lines `after_pauses`; with `often_paused`, none of one does.
+    None at all goes over one of the lines `after_launches`.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -183,6 +184,7 @@ def write_rows(
     writer.least_epoch_s, writer.by_epoch = least_epoch_s, _is_by_epoch(survey, table)
     writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
     writer.after_pauses, writer.often_paused = after_pauses, often_paused
+    writer.after_launches = after_launches
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -231,6 +233,7 @@ class _RowWriter:
         self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
         self.after_pauses: Container[int] = ()
         self.often_paused = False
+        self.after_launches: Container[int] = ()
         self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
@@ -271,7 +274,7 @@ class _RowWriter:
                 once=False,
             )
             self.attempts[whose] = position.attempt
-            before = None if position.begins else before
+            before = None if position.begins or record.line in self.after_launches else before
         if counted:
             self.last[(*whose, phase)] = now
         attempt = self.attempts[whose]

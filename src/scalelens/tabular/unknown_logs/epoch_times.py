@@ -21,7 +21,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.column_values import Survey
-from scalelens.tabular.roles import ColumnReading, assign
+from scalelens.tabular.roles import ColumnReading, alike_in_few_epochs, assign
 from scalelens.tabular.steps import write_rows
 from scalelens.tabular.unknown_logs.choice import tells_epochs
 from scalelens.tabular.unknown_logs.fields import Field, parsed
@@ -79,7 +79,8 @@ def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape | None 
     for shape in shapes:
         counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
         timed = any(unit in TIMES for unit in shape.units.values()) or any(map(_is_untold, shape.names))
-        if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
+        records = functools.partial(_counted_times, shape)
+        if counts and timed and (found := _times_in(source, records, _is_beside_loss(shape))):
             return found
     return _times_in(source, _Uncounted(source).records) if lines_with_times_alone(source) >= RECURS else None
 
@@ -119,10 +120,18 @@ def _tells_rising(shape: Shape) -> bool:
     return tells_epochs(shape) or (shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1))
 
 
-def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]) -> _EpochTimes | None:
+def _is_beside_loss(shape: Shape) -> bool:
+    """Whether its lines state a loss, and no stamp may contradict a time that is the same in each."""
+    return not shape.with_stamp and any(map(_LOSS.search, shape.names))
+
+
+def _times_in(
+    source: Source, records: Callable[[Source], Iterator[TableRecord]], beside_loss: bool = False
+) -> _EpochTimes | None:
     """What some records state, if it is the time of each epoch."""
     survey = Survey(records(source))
     readings = assign(survey.columns, {"epoch": ("epoch", None)} if "epoch" in survey.columns else {})
+    readings = alike_in_few_epochs(readings, survey.columns) if beside_loss else readings
     times = [
         reading for reading in readings
         if reading.role == "epoch_time" or (reading.role == "elapsed" and survey.columns[reading.column].adds_up)

@@ -34,7 +34,7 @@ def means_with_pauses(source: Source, rows: Rows, table: LineTable, times: LineT
         whose = cells.get("rank"), cells.get("worker")
         before = last.get(whose)
         last[whose] = step, now
-        if before and step > before[0] and now > before[1]:
+        if before and step > before[0] and now > before[1] and record.line not in table.after_launches:
             rows.turn_to(record.line)
             mean_s = (now - before[1]) / (step - before[0])
             rows.metrics(record.line, *whose, int(step), [(_NAME, mean_s, "s")], stat="mean")

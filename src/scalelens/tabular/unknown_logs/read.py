@@ -33,6 +33,7 @@ from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+_BEYOND_CLOCK = "{} is longer than the time between its lines, so that it is not the time of one epoch"
 _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be the time of either: use {}"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
@@ -103,7 +104,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
-        by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes)
+        by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
         rows.assigned = [*rows.assigned, *by_clock]
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
         if not (told or epochs_by_bar(source, rows, shapes)):
@@ -127,13 +128,15 @@ def _counts_batches_alone(shape: Shape) -> bool:
     return shape.of_known_epoch and shape.of_training and not shape.bar and shape.lines >= RECURS
 
 
-def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> list[ColumnReading]:
+def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
     """Rows of the times of epochs by the stamps of lines that count these, beside steps whose own do not tell theirs.
 
     Returns what was read as a time.
     """
     told = [shape for shape in shapes if tells_epochs(shape) and shape.of_training]
-    if not told:
+    headings = [shape for shape in shapes if not told and _stands_before_bars(shape, steps)]
+    told = told or headings
+    if not told or len(headings) > 1:
         return []
     table = LineTable(max(told, key=lambda shape: shape.lines))
     times = LineTimes(table.columns.get("epoch"), table.resolution_s, of_epochs=True)
@@ -144,10 +147,19 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
     counts = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
     clock = ColumnReading(BY_CLOCK, "elapsed", "s")
     write_rows(
-        source, rows, table.records, survey, [*counts, clock], stream=EPOCHS, begins_epochs=begins_epochs(table.shape),
-        after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s,
+        source, rows, table.records, survey, [*counts, clock], stream=EPOCHS,
+        begins_epochs=bool(headings) or begins_epochs(table.shape),
+        after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s, after_launches=table.after_launches,
     )  # fmt: skip
     return [clock]
+
+
+def _stands_before_bars(shape: Shape, bar: Shape) -> bool:
+    """Whether its lines, each with a stamp, count one epoch after the other, and the training's bar fills in each."""
+    heads = shape.of_epochs_alone and not shape.bar and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    follow = heads and shape.rises[0] == shape.lines - 1 and len(shape.names) == len(shape.roles)
+    each = bar.bar == "tqdm" and bar.in_training and 0 <= shape.lines - 1 - bar.falls[0] <= 1
+    return follow and each and shape.first <= bar.first
 
 
 def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
@@ -202,7 +214,7 @@ def _read_shape(
     parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
-        after_pauses=table.after_pauses, often_paused=table.often_paused,
+        after_pauses=table.after_pauses, often_paused=table.often_paused, after_launches=table.after_launches,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     untimed = {reading.role for reading in readings}.isdisjoint({*_OF_A_STEP, "elapsed"})
@@ -254,6 +266,13 @@ def _of_a_batch(reading: ColumnReading) -> ColumnReading:
     return refused(reading, _OF_A_BATCH.format(reading.column, options(choices)), *choices)
 
 
+def _not_beyond_clock(reading: ColumnReading, values: ColumnValues, times: LineTimes) -> ColumnReading:
+    """A reading; a time that is the same in each epoch is that of none where less passed by the stamps."""
+    if reading.role != "epoch_time" or not values.constant or not times.outlasts_clock(reading.column, reading.factor):
+        return reading
+    return refused(reading, _BEYOND_CLOCK.format(reading.column), as_map("epoch_time", reading))
+
+
 def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
@@ -303,6 +322,8 @@ def _read_columns(
         else reading
         for reading in readings
     ]
+    if times.of_epochs and times.by_clock and "epoch_time" not in stated:  # `(70s)` in each of few lines 2 s apart
+        readings = [_not_beyond_clock(reading, columns[reading.column], times) for reading in readings]
     readings = [
         reading._replace(role="interval_time")
         if reading.role == "batch_time"

@@ -16,6 +16,7 @@ from scalelens.tabular.roles import ColumnReading
 from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
+from scalelens.tabular.unknown_logs.launches import Launches
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 from scalelens.tabular.unknown_logs.stated_times import StatedTimes, Whole
@@ -99,6 +100,7 @@ class LineTable:
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
+        self.after_launches: set[int] = set()  # lines of the records before which the program was launched again
         self.stated = StatedTimes()
         self.rate_decimals: int | None = None  # most digits after the point of its rates of steps per second
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
@@ -241,14 +243,13 @@ class LineTable:
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
         pause = paused = False  # before the line, and before the record that it may go on with
-        validations = Validations(BY_CLOCK)
+        validations, launches = Validations(BY_CLOCK), Launches()
 
         def look(raw: bytes) -> None:
             nonlocal pause
+            launches.look(raw)
             pause = pause or bool(PAUSES.search(raw))
-            if b"ime" in raw and (mean := _MEAN_STEP.search(raw)):
-                self.mean_steps.add(float(mean[1]))
-            self.stated.look(raw)
+            self.note_times(raw)
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)
@@ -264,8 +265,7 @@ class LineTable:
                 pause = (self.counts_steps_alone and validations.is_anew(cells)) or pause
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
-                is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
-                is_cut = is_cut and not self.shape.goes_on
+                is_cut = self.is_cut(parts)
                 if parts.parsed.drawing and not parts.parsed.text.endswith("]"):  # in a narrow terminal, the postfix is
                     cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
                     is_cut = False
@@ -276,11 +276,13 @@ class LineTable:
                     printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
                     cells = {**cells, **last[1].record.cells, **printed}
                     is_cut = False
+                    launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
                     yield last[1]
                 if pause and len(self.after_pauses) < _MOST_KEPT:
                     self.after_pauses.add(line.number)
+                launches.take(line.number, (cells.get("rank"), cells.get("worker")))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
                 last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
@@ -290,9 +292,16 @@ class LineTable:
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
+        self.after_launches = launches.told
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
             yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+
+    def note_times(self, raw: bytes) -> None:
+        """Notes the times that a line states which is not a record."""
+        if b"ime" in raw and (mean := _MEAN_STEP.search(raw)):
+            self.mean_steps.add(float(mean[1]))
+        self.stated.look(raw)
 
     def goes_on(self, before: TableRecord, cells: dict[str, Any]) -> bool:
         """Whether a line says more of the epoch of the record before it, where each epoch has several lines."""
@@ -314,6 +323,11 @@ class LineTable:
         is_record = len(names.intersection(self.usual)) >= least
         self.left_out += not is_record
         return is_record
+
+    def is_cut(self, parts: Shaped) -> bool:
+        """Whether a line ends otherwise than the others, and before some numbers that all of these have."""
+        ends_otherwise = parts.parsed.tail != self.shape.tail and not self.shape.goes_on
+        return ends_otherwise and self.lacks_end(parts, self.always)
 
     def lacks_end(self, parts: Shaped, wanted: list[str]) -> bool:
         """Whether a line ends before some of the numbers that other lines have at their end."""

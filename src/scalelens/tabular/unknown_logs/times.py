@@ -242,6 +242,11 @@ class LineTimes:
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
 
+    def outlasts_clock(self, name: str, factor: float) -> bool:
+        """Whether what a column states of each record adds up to more than what passed by the stamps."""
+        passed = sum(span for span, _ in self.by_clock)
+        return 0 < _TOO_LONG * (passed + self.resolution_s) < sum(self.values.get(name, [])[1:]) * factor
+
     def is_of_a_part(self, name: str, factor: float) -> bool:
         """Whether a time is that of a part of the step, as without its data: the bar in its lines shows far more."""
         values, by_bar = self.values.get(name), self.values.get(BAR_TIME)
