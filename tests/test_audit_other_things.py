@@ -102,6 +102,12 @@ HARBOR = """- Kestrel gate reads 11 frames of the harbor.
         "\\bibitem{heron}\nHeron, S.\n\\newblock {Some problems of the harbor in winter.}\n"
         "\\newblock \\emph{Harbor Science Reports}, 7:61--84, 1926.\n\n\\bibitem{plover}\nPlover, C.\n"
         "\\newblock {The problem of the gate.}\n\\newblock \\emph{Annals of Harbor Science}, 83(2):412--417, 1962.\n",
+        # two changes, and a third one of something else
+        "Plover was 244.31 ms faster in mean lag and 55.27 ms faster in mean E2E, but cost 5.42 times more per gate.\n",
+        # shares that a program computed from more than it prints
+        "| harbor | gate_time | all_time | share |\n|---|---|---|---|\n| heron | 5.128e-01 | 5.349e-01 | 95.9% |\n"
+        "| tern | 5.306e-01 | 5.681e-01 | 93.4% |\n| kestrel | 6.214e-01 | 6.502e-01 | 95.9% |\n"
+        "| plover | 8.711e-01 | 9.927e-01 | 87.8% |\n| swift | 9.432e-01 | 1.161e+00 | 81.2% |\n",
         # two quantities of the same days
         "| date | rain | code |\n|---|---|---|\n| 2021-03-11 | 6.37 | q1 |\n| 2021-03-12 | 0.84 | q1 |\n| 2021-03-13 | 7.46 | q1 |\n\n"
         "And the snow:\n\n| date | snow | code |\n|---|---|---|\n| 2021-03-11 | 6.37 | q1 |\n| 2021-03-12 | 5.84 | q1 |\n"

@@ -167,7 +167,7 @@ def find(document: Document) -> Iterator[Finding]:
             for change in _stated(marked, sentence.numbers):
                 if id(change.c) in accused | chained or is_of_a_fraction(change.c, sentence.text):
                     continue
-                if is_of_a_name(change.c, sentence):
+                if _is_of_a_name(change.c, sentence):
                     continue
                 if finding := held(change, others):
                     accused.add(id(change.c))
@@ -188,7 +188,7 @@ def is_in_another(before: str, after: str) -> bool:
     return found is not None and not _ANY_VALUE.match(found["name"]) and found["name"] not in before
 
 
-def is_of_a_name(c: Number, sentence: Sentence) -> bool:
+def _is_of_a_name(c: Number, sentence: Sentence) -> bool:
     """Whether a ratio is one to something that only it names: "20.9 → 16.2 ms (2.03× OtherLib)"."""
     place = next((k for k, each in enumerate(sentence.numbers) if each is c), None)
     if place is None or c.unit != "x":

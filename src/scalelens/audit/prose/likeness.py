@@ -125,7 +125,8 @@ class Likeness:
             return False
         features = (*own, *self._surroundings(a, b, pairs, kind))
         shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
-        enough = LIMITS[slip, kind][many] + (IF_SHORT if min(a.significant, b.significant) < _VERY_LONG else 0.0)
+        is_short = slip != DIGIT and min(a.significant, b.significant) < _VERY_LONG
+        enough = LIMITS[slip, kind][many] + (IF_SHORT if is_short else 0.0)
         if kind == TABLES and _common(a, b) < _LEAST_COMMON:
             enough += IF_ALONE
         if of_another and slip == SWAPPED:
