@@ -162,8 +162,7 @@ def _of_sides(
         return None  # a quotient in seconds, as hours of devices
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
-    left_tokens = tokens_of(left_text)
-    right_tokens = tokens_of(right_text)
+    left_tokens, right_tokens = tokens_of(left_text), tokens_of(right_text)
     left, right = value_at_end(left_tokens), value_at_start(right_tokens)
     if not left or not right or not (left.operators or right.operators):
         return None
