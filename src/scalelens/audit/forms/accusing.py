@@ -34,6 +34,7 @@ _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many tim
 _OF_ANOTHER_RUN = 0.1  # share by which a rate and a time of two runs may differ
 _LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 3  # places that agree
 _NEAR_SUMMARY = 0.2
+_OF_A_PROGRAM = re.compile(r"[-+]?\d\.\d+[eE][-+]\d\d")
 _HARDLY_BY_CHANCE = ("two digits are swapped", "it is off by a factor of ten")
 _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
@@ -133,7 +134,7 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
-    if _may_have_cut_operands(relation, place, printed, low, high):
+    if _may_have_cut_operands(relation, place, printed, low, high) or _is_of_a_program(relation, place):
         return False
     if _is_of_its_row(table, relation, place, low, high):
         return False
@@ -224,6 +225,12 @@ def _may_have_cut_operands(relation: Relation, place: int, printed: Number, low:
     used = [number for each in relation.operands if (number := each.numbers[place]) and "." in number.text]
     room = sum(float((each.high - each.low) / (each.high + each.low)) for each in used if each.low > 0)
     return float(printed.low) <= high * (1 + room) and low * (1 - room) <= float(printed.high)
+
+
+def _is_of_a_program(relation: Relation, place: int) -> bool:
+    """Whether a number is written as only programs write it, "6.094e-01": it was computed from more than is shown."""
+    numbers = [each.numbers[place] for each in (relation.target, *relation.operands)]
+    return any(number and _OF_A_PROGRAM.fullmatch(number.text) for number in numbers)
 
 
 def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float, high: float) -> bool:

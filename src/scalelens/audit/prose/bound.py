@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
-from scalelens.audit.document import Document
+from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
@@ -139,6 +139,7 @@ _ANY_VALUE = re.compile(
     r"(?:\w*(?:time|latency|memory|size|energy|power|speed|throughput|cost|bandwidth|footprint|storage|usage|volume|"
     r"duration|rate|traffic|consumption|length|count|loss|error)s?|vram|ram|disk|it|that|this|performance|all)$"
 )
+_NAME_AFTER = re.compile(r" ?[x×]?\*{0,2} (?:the )?(?P<name>[A-Za-z]*[A-Z]\w*)")
 _MINUS = "\u2212"
 
 
@@ -166,6 +167,8 @@ def find(document: Document) -> Iterator[Finding]:
             for change in _stated(marked, sentence.numbers):
                 if id(change.c) in accused | chained or is_of_a_fraction(change.c, sentence.text):
                     continue
+                if _is_of_a_name(change.c, sentence):
+                    continue
                 if finding := held(change, others):
                     accused.add(id(change.c))
                     yield finding
@@ -183,6 +186,16 @@ def is_in_another(before: str, after: str) -> bool:
     """Whether a change says what it is one of, and its values are not: "40 MB instead of 400, with 1 % drop in F1"."""
     found = _IN_ANOTHER.match(after)
     return found is not None and not _ANY_VALUE.match(found["name"]) and found["name"] not in before
+
+
+def _is_of_a_name(c: Number, sentence: Sentence) -> bool:
+    """Whether a ratio is one to something that only it names: "20.9 → 16.2 ms (2.03× OtherLib)"."""
+    place = next((k for k, each in enumerate(sentence.numbers) if each is c), None)
+    if place is None or c.unit != "x":
+        return False
+    start, end = sentence.positions[place]
+    found = _NAME_AFTER.match(sentence.text, end)
+    return found is not None and found["name"] not in re.sub(rf"[x×] {found['name']}", "", sentence.text[:start])
 
 
 def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:

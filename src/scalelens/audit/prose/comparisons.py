@@ -107,6 +107,7 @@ _FRACTION = re.compile(
     r"(\d+(?:\.\d+)?) ?%(?P<end> ?\)|$|[,;.]|(?: [a-z]+){1,2}\))",
     re.IGNORECASE,
 )
+_IN_A_LIST = re.compile(r"\([^()]*, ?$")  # "(small, none/all, 768/1024, 1%)"
 _OF_FRACTION = re.compile(r"(?<![\w./,:-])(\d+(?:\.\d+)?) ?% ?[(（] ?(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])")
 _MARKS = re.compile(r"\*\*|__|`")
 _OTHER_QUANTITY = re.compile(
@@ -289,6 +290,8 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
     """ "12/15 (80 %)": the sentence does not count digits around a slash as numbers."""
     text = _MARKS.sub("", sentence.text)
     for found in _FRACTION.finditer(text):
+        if _IN_A_LIST.search(text[: found.start()]) and "," in text[found.end(2) : found.start(3)]:
+            continue
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
         is_sure = ("." in found[3] or part > whole) and _has_slip_of_share(found[3], found[1], found[2])

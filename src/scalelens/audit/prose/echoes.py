@@ -33,6 +33,7 @@ _MOST_ALIKE = 12
 _MUCH_SHARED = 2
 _DIGITS = re.compile(r"\d+")
 _OR_LATER = re.compile(r"\+(?!\s?\d)|,? (?:or|and) (?:later|newer|above|higher)\b| ?LTS\b|及以上|以上")
+_REFERENCE = re.compile(r"\s*\\(?:newblock|bibitem)\b")  # years, volumes and pages of other papers
 _ABOUT = re.compile(r"[~≈]\W{0,3}$")
 _TEN = Decimal("9.99"), Decimal("10.01")
 _LISTED, _ONE_SIZE = 2, 2  # numbers beside one, and how much larger one may be
@@ -54,7 +55,7 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         if min(likeness.printed[a.plain], likeness.printed[b.plain]) > 1:
             continue
-        if document.is_of_a_log(a.number) or document.is_of_a_log(b.number):
+        if any(document.is_of_a_log(each.number) or _is_of_a_reference(document, each) for each in (a, b)):
             continue
         if _is_a_least(document, a) or _is_a_least(document, b) or _is_of_other_sizes(document, words, a, b):
             continue
@@ -136,6 +137,10 @@ def _is_a_least(document: Document, place: Place) -> bool:
     """Whether what follows a number says "or later": "20.04+" is a version."""
     line = document.lines[place.number.line - 1]
     return bool(_OR_LATER.match(line, place.number.column - 1 + len(place.number.text)))
+
+
+def _is_of_a_reference(document: Document, place: Place) -> bool:
+    return bool(_REFERENCE.match(document.lines[place.number.line - 1]))
 
 
 def _is_of_other_sizes(document: Document, words: str, a: Place, b: Place) -> bool:

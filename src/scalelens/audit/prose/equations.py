@@ -6,6 +6,7 @@ with a name in place of a number is not checked.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from scalelens.audit.document import Document
@@ -86,6 +87,7 @@ _OFTEN = ("two", "60", "3,600", "a thousand", "a million")  # factors that a tex
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _NAMED = re.compile(r"^\S+$|\d\s+[A-Za-z_]\w*$")  # the value of a name alone, or with the next name
 _SHOWN = 60
+_POWERS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _CHANNELS = (3, 4)
 _MUCH = 100
 
@@ -160,8 +162,7 @@ def _of_sides(
         return None  # a quotient in seconds, as hours of devices
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
-    left_tokens = tokens_of(left_text)
-    right_tokens = tokens_of(right_text)
+    left_tokens, right_tokens = tokens_of(left_text), tokens_of(right_text)
     left, right = value_at_end(left_tokens), value_at_start(right_tokens)
     if not left or not right or not (left.operators or right.operators):
         return None
@@ -197,10 +198,17 @@ def _of_sides(
     if _OTHER & set(left.after) or not (same or all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
+    right = _in_full(right, right_tokens)
     in_bytes = bool(_BYTES.search(left_text + right_text))
     alike = _of_two_alike(left_text, right_text)
     room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _in_full(side: Value, tokens: list[Token]) -> Value:
+    """A number with the name of a power of ten after a space: "53 M operations"."""
+    size = _POWERS.get(tokens[1].text, 1.0) if len(tokens) > 1 and not side.operators else 1.0
+    return replace(side, low=side.low * size, high=side.high * size)
 
 
 def _names_something_else(left: Value, left_text: str, right_text: str, slipped: bool) -> bool:

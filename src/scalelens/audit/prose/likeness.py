@@ -24,6 +24,7 @@ from scalelens.audit.prose.weights import (
     IF_ANOTHER,
     IF_DOUBTFUL,
     IF_GIVEN,
+    IF_SHORT,
     LIMITS,
     MIXED,
     POINT,
@@ -36,7 +37,7 @@ from scalelens.audit.tokens import with_characters
 
 _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
-_LEAST_DIGITS, _MANY, _LONG = 3, 4, 5
+_LEAST_DIGITS, _MANY, _LONG, _VERY_LONG = 3, 4, 5, 6
 _AFTER_THE_END = 30  # lines of a sentence that ends a text
 _SHORTEST = 5.0  # the texts that this was fitted on are hardly ever shorter
 _ALIKE = 0.05  # numbers so near each other are of one kind
@@ -124,7 +125,8 @@ class Likeness:
             return False
         features = (*own, *self._surroundings(a, b, pairs, kind))
         shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
-        enough = LIMITS[slip, kind][many]
+        is_short = slip != DIGIT and min(a.significant, b.significant) < _VERY_LONG
+        enough = LIMITS[slip, kind][many] + (IF_SHORT if is_short else 0.0)
         if kind == TABLES and _common(a, b) < _LEAST_COMMON:
             enough += IF_ALONE
         if of_another and slip == SWAPPED:

@@ -47,6 +47,8 @@ _IN_A_VALUE = ("two digits are swapped", "factor of ten")
 _TOLERANCE = re.compile(r"(?:±|\+/-|\\pm) ?\$?$")  # "±0.05 points" is what is allowed
 _MINUS = "\u2212"
 
+_DIFFERENCE = re.compile(r" ?[A-Za-zµ/]{0,9} (?:faster|slower|less|more|fewer|lower|higher|longer|shorter)\b")
+
 
 def find(document: Document) -> Iterator[Finding]:
     """Changes that the only two values of their sentence do not give."""
@@ -107,6 +109,9 @@ def _pair(sentence: Sentence) -> tuple[Number, Number] | None:
         return None
     if kind == "0" and all(each.text.isdigit() and int(each.text) % _WIDTH == 0 for each in (a, b)):
         return None  # "width 384 → 1024 takes it to 2.106x": settings
+    ends = [end for each, (_, end) in zip(sentence.numbers, sentence.positions, strict=True) if each is a or each is b]
+    if all(_DIFFERENCE.match(sentence.text, end) for end in ends):
+        return None  # "231 ms faster in one and 52 ms faster in the other": two changes
     return (a, b) if kind not in ".0" or _are_compared(a, b, sentence) else None
 
 

@@ -57,6 +57,7 @@ LIMITS = {
     (DIGIT, TABLES): (3.8, 5.6),
 }
 IF_GIVEN = 2.0  # so much more is needed of another digit where the numbers around give one of the two as well
+IF_SHORT = 2.0  # where one has fewer than six digits, and digits are swapped or the point is elsewhere
 IF_DOUBTFUL = 2.0  # where another row fits the sentence better, or each sentence has numbers of its own
 IF_ANOTHER = 4.0  # where the sentence has numbers that the table has not, and digits are swapped
 IF_ALONE = 3.0  # where two tables have hardly a number in common
