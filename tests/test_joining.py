@@ -443,7 +443,7 @@ def test_a_log_and_the_statistics_of_one_training_are_one_run(tmp_path: Path) ->
 def test_what_ms_swift_printed_is_the_run_of_what_it_wrote_below(tmp_path: Path) -> None:
     """Where several logs or several records have the same steps, nothing tells which belong together."""
     steps, others = PartFacts({"steps": 20}, {"None": (1, 20)}, 1), PartFacts({"steps": 30}, {"None": (1, 30)}, 1)
-    one = {"/s/a/stdout.log": steps, "/s/a/out/v0-20260102-030405/logging.jsonl": steps, "/s/a/loss.tsv": steps}
+    one = {"/s/a/log.txt": steps, "/s/a/out/v0-20260102-030405/logging.jsonl": steps, "/s/a/loss.tsv": steps}
     two_logs = {"/s/b/1.log": steps, "/s/b/2.log": steps, "/s/b/out/v0/logging.jsonl": steps}
     two_records = {"/s/c/1.log": steps, "/s/c/v0/logging.jsonl": steps, "/s/c/v1/logging.jsonl": steps}
     of_others = {
@@ -454,7 +454,7 @@ def test_what_ms_swift_printed_is_the_run_of_what_it_wrote_below(tmp_path: Path)
     }
     joined = members(tmp_path / "swift", one | two_logs | two_records | of_others)
     together = [paths for paths in joined.values() if len(paths) > 1]
-    assert together == [{"/s/a/stdout.log", "/s/a/out/v0-20260102-030405/logging.jsonl"}]
+    assert together == [{"/s/a/log.txt", "/s/a/out/v0-20260102-030405/logging.jsonl"}]
 
 
 def test_the_ranks_of_a_launch_by_torchrun_are_one_run_and_another_launch_is_another(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ Versions: PyTorch, 2020 and later
 Yields: metrics
 Source: stylegan3/metrics/metric_main.py, report_metric()
 
-An object for each snapshot that was scored, with the images that it was trained with in its name.  How long the scoring
-took is no time of training: it is a metric, as the scores are.  No line says its tick.
+One object for each scored snapshot, whose name says how many thousand images it had seen.  The scores are metrics, and
+so is the time of the scoring, which is not training.  The lines do not state a tick.
 
 Samples:
     {"results": {"fid50k_full": 31.5}, "metric": "fid50k_full", "total_time": 95.5, "total_time_str": "1m 36s", "num_gpus": 2, "snapshot_pkl": "network-snapshot-000400.pkl", "timestamp": 1772409600.5}

@@ -49,5 +49,5 @@ def read(source: Source, rows: Rows) -> None:
         if type(value) is int and 0 < value <= _LARGEST:
             rows.param(fact, value, 1)
         elif value is not None:
-            rows.problem(1, f"{name} is no count", json.dumps(value))
+            rows.problem(1, f"{name} is not a count", json.dumps(value))
     rows.param("framework", "pytorch", 1, origin="inferred")

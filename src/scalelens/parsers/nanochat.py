@@ -128,8 +128,12 @@ class Reader:
 
     def counts_micro_batches(self, tokens: float, named: float) -> bool:
         """Whether the tokens of a record are those of one of the micro-batches that a step accumulates."""
-        accumulated = self.rows.params.get("gradient_accumulation_steps", 1)
-        return bool(accumulated > 1 and abs(accumulated * tokens - named) <= _AS_PRINTED * named)
+        accumulated = self.rows.params.get("gradient_accumulation_steps")  # text, where a command line says it
+        return (
+            isinstance(accumulated, int)
+            and accumulated > 1
+            and abs(accumulated * tokens - named) <= _AS_PRINTED * named
+        )
 
     def row(self, line: Line, step: int, values: dict[str, float]) -> None:
         rows, step_s, rate = self.rows, values.pop("dt"), values["tok/sec"]
@@ -142,7 +146,7 @@ class Reader:
                 self.of_micro_batches.add(rows.part)
                 rows.problem(
                     line.number,
-                    "tok/sec counts one micro-batch of each step: it is a metric, and no rate",
+                    "tok/sec counts one micro-batch of each step: kept as a metric, not used as a rate",
                     line.text,
                 )
         elif named and abs(tokens - named) > _AS_PRINTED * named:

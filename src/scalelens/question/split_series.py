@@ -10,6 +10,7 @@ from scalelens import catalog
 from scalelens.tables import RUN_FACTS
 
 _BETWEEN = re.compile(r" · |, ")
+_FACTS = {fact.name for fact in RUN_FACTS}
 
 
 def remark(names: Iterable[str], devices: Iterable[int | None]) -> str:
@@ -19,7 +20,7 @@ def remark(names: Iterable[str], devices: Iterable[int | None]) -> str:
         sizes[name] |= {size} - {None}  # type: ignore[arg-type]
     lines = [
         f"only {setting} tells the series apart, and no log on {_between(of_sizes)} states it: if it was {value} there,"
-        f" too, set {setting} = {_toml(value)} under [{'facts' if setting in _facts() else 'labels'}] in scalelens.toml"
+        f" too, set {setting} = {_toml(value)} under [{'facts' if setting in _FACTS else 'labels'}] in scalelens.toml"
         for (setting, value), of_sizes in _unstated(sizes).items()
     ]
     return "\n".join(lines)
@@ -45,10 +46,6 @@ def _pieces(name: str) -> tuple[set[str], str]:
     """What the runs of a series have in common, by its name, and how they scale."""
     before, _, scaling = name.rpartition(" · ")
     return set(_BETWEEN.split(before)), scaling
-
-
-def _facts() -> set[str]:
-    return {fact.name for fact in RUN_FACTS}
 
 
 def _between(sizes: set[int]) -> str:

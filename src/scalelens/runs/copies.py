@@ -60,11 +60,11 @@ class Originals:
 
     def _candidates(self, part: Part) -> list[str]:
         """Paths of files that a part may repeat; the first that exists counts."""
+        if part.facts.steps and not part.path.endswith(_TABLES) and (records := self._records_below(part)):
+            return [records.path]
         if part.path.endswith(_WRITERS[1:]):
             others = [other for other in self._writers.seek(part.folder, part) if _writer(other) < _writer(part)]
             return [other.path for other in sorted(others, key=_writer) if _have_same_steps(other, part)]
-        if part.facts.steps and not part.path.endswith(_TABLES) and (records := self._records_below(part)):
-            return [records.path]
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
         if results := _RESULTS.match(part.path):

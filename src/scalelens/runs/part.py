@@ -9,11 +9,11 @@ from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.sidecar import NamedRun, Statement
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
-# PBS: name.o1809577, name.e1809577.  A time is no job: what follows a date or a clock, and seconds of Unix.
+# PBS: name.o1809577, name.e1809577.  A time of day after a date, a fraction of a second and a Unix time are none.
 _JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 _DATE = r"(?:20\d\d[-_.]?\d\d[-_.]?\d\d|\d\d[-_.]?\d\d[-_.]?20\d\d|2\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))"
 _TIME_OF_A_DAY = re.compile(rf"(?<!\d){_DATE}[-_. T]*(?:[01]\d|2[0-3])[0-5]\d[0-5]\d\Z")
-_FRACTION = re.compile(r"\d\d([-:_.h])\d\d[-:_.m]\d\d\.\d+\Z")
+_FRACTION = re.compile(r"\d\d[-:_.h]\d\d[-:_.m]\d\d\.\d+\Z")
 _UNIX_S = range(1_300_000_000, 2_200_000_000)
 
 _PACKED = re.compile(r"\.(?:gz|zst|xz|bz2)\Z")

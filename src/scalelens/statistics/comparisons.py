@@ -27,7 +27,7 @@ class RunValue(NamedTuple):
     high: float | None
     kind: str | None  # ci95 or range
     n_eff: float | None
-    quantile: float | None = 0.5  # None is taken for the median: a value that is no quantile has no interval
+    quantile: float | None = 0.5  # None counts as the median: a value that is not a quantile has no interval
 
 
 class GroupRatio(NamedTuple):

@@ -72,7 +72,7 @@ def _intervals(sure: int, runs: int) -> str:
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     """The median step and the throughput of the run with the most devices, the fastest of them.
 
-    One whose log rounds its times to few digits is named only if there is no other of that size.
+    A run whose log rounds its times to few digits is named only if no other run has as many devices.
     """
     timed = rows.filter(rows["step_s"].is_not_null())
     if timed.is_empty():

@@ -190,7 +190,7 @@ class LineTable:
 
     @property
     def counts_steps_alone(self) -> bool:
-        """Whether its lines count steps, and are no drawings of a bar."""
+        """Whether its lines count steps and are not drawings of a bar."""
         return bool({"step", "batch"} & set(self.columns)) and not (self.shape.of_epochs or self.shape.bar)
 
     @property
