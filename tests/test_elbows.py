@@ -130,6 +130,39 @@ def test_a_smooth_tail_is_no_elbow(shape: str, n: int, many: int, seed: int) -> 
     assert wrong <= 0.1 * many + (2 * np.sqrt(0.09 * many) if many < 100 else 0)
 
 
+def rounded(times: Values, steps: int) -> Values:
+    """Times as a log with few digits prints them: that many of its steps make a power of ten below their quartiles."""
+    step = 10.0 ** np.floor(np.log10(np.subtract(*np.quantile(times, [0.75, 0.25])))) / steps
+    return np.asarray(np.round(times / step) * step)
+
+
+@pytest.mark.parametrize(
+    ("n", "many", "seed"),
+    [(300, 8, 1)] + [pytest.param(n, 100, seed, marks=pytest.mark.slow) for n in (100, 300, 1000) for seed in (2, 3)],
+)
+@pytest.mark.parametrize("steps", [1, 5])
+@pytest.mark.parametrize("shape", SMOOTH)
+def test_a_smooth_tail_of_rounded_times_is_no_elbow(shape: str, steps: int, n: int, many: int, seed: int) -> None:
+    """As the values themselves.  Ties were once taken for what a density says: of Pareto's half had an elbow."""
+    rng = np.random.default_rng([seed, n])
+    wrong = sum(bool(elbows(rounded(SMOOTH[shape](rng, n), steps)).elbows) for _ in range(many))
+    assert wrong <= 0.1 * many + (2 * np.sqrt(0.09 * many) if many < 100 else 0)
+
+
+@pytest.mark.parametrize("many", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.1, 0.3])
+@pytest.mark.parametrize("tail", [tail for tail in TAILS if tail != "mode at 6 sigma"])
+def test_planted_tails_of_rounded_times_are_found(tail: str, share: float, many: int) -> None:
+    """Rounded to one sigma of the fast mode."""
+    rng = np.random.default_rng([20261129])
+    near = 0
+    for _ in range(many):
+        times, fast = planted(rng, tail, 1000, share)
+        found = elbows(np.round(times, 2)).elbows
+        near += bool(found) and abs(found[0].share - fast) <= 0.02
+    assert near >= 0.9 * many - (many < 100)
+
+
 @pytest.mark.parametrize("many", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n", [200, 1000])
 def test_a_mode_in_bursts_beside_a_lognormal_body_is_found(n: int, many: int) -> None:

@@ -23,6 +23,21 @@ def decimal_step(distinct: _Values) -> float:
     return 0.0
 
 
+def spread_over_steps(ordered: _Values) -> _Values:
+    """Rounded values in order of size, shape (n,), each as likely anywhere in its step: those that tie lie evenly in it.
+
+    A density that is fitted to values as they stand says more of the steps than of the values.  Values of which none
+    tie, and those that are no multiples of a decimal step, stay as they are.
+    """
+    distinct, places, counts = np.unique(ordered, return_index=True, return_counts=True)
+    step = decimal_step(distinct) if len(distinct) < len(ordered) else 0.0
+    if not step:
+        return ordered
+    place = np.arange(len(ordered)) - np.repeat(places, counts)
+    found: _Values = ordered + step * ((place + 0.5) / np.repeat(counts, counts) - 0.5)
+    return found
+
+
 def widened(low: float, high: float, ordered: _Values) -> tuple[float, float] | None:
     """An interval of rounded values, with what the rounding hides: half a step more at each end.
 

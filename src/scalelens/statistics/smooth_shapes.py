@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.medians import Values
+from scalelens.statistics.rounding import spread_over_steps
 from scalelens.statistics.significance import binomial_tail
 
 _GAIN = 7.0  # of the logarithm of the likelihood, that a body and a tail must have over one distribution
@@ -43,6 +44,7 @@ def is_explained(ordered: Values, end_s: float) -> bool:
 
     In units of the body's interquartile range, so that the answer does not depend on the unit of time.
     """
+    ordered = spread_over_steps(ordered)
     count = int(np.searchsorted(ordered, end_s, "right"))
     body, tail = ordered[:count], ordered[count:]
     width = float(np.subtract(*np.quantile(body, [0.75, 0.25])))
