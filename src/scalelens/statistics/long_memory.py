@@ -33,7 +33,7 @@ _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in 
 # jitter of up to four times their size.  With that width the weight is best at the ends, on what is alike for a few
 # values at most and on what wanders farthest, below any noise that hides it: where the last noise has next to no
 # weight, jitter of three or four times its size is taken for all there is.  docs/statistics.md has what that costs.
-_OF_SHORT = {0.0: 460.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
+_OF_SHORT = {0.0: 700.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
 _OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
 _OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
 _OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.76, 0.24, 0.24)
@@ -47,6 +47,11 @@ _OF_FARTHEST_BACK_BELOW_LITTLE_NOISE = (0.0039, 0.22, 6.9, 3.4, 1.3, 0.057)
 _MANY_OF_QUANTILE = 300
 _OF_FARTHEST_BACK_BESIDE = {0.0: 1.0, 0.3: 0.42, 0.5: 87.0, 0.7: 0.27}
 _OF_SWING = 0.44
+# What wanders below neighbors that are unlike each other.  Where a time is that between two stamps, what delays a stamp
+# makes one value longer and the next one shorter by as much: noise with a correlation of -1/2, of these variances.
+_STAMPS, _OF_STAMPS, _OF_STAMPS_ALONE = (1.0, 2.0, 4.0, 10.0), (0.1, 1.0, 0.3, 1.0), 1000.0
+_OF_MEMORY_BELOW_STAMPS, _OF_DRIFT_BELOW_STAMPS = {0.3: 70.0, _FARTHEST_BACK: 650.0}, {0.99: 430.0}
+_UNLIKE, _OF_MEMORY_OF_UNLIKE = -0.5, {0.3: 70.0, _FARTHEST_BACK: 100.0}
 # Chance that the mixture leaves outside of the interval, by the number of values.  Of a hundred the widths above bound
 # it; of a few hundred what wanders is hidden best, and from 400 on it shows itself.  Below a hundred it falls further.
 _BEYOND = ((100, 120, 300, 400), (0.03, 0.026, 0.026, 0.03))
@@ -133,7 +138,7 @@ def correlations_of_below(correlations: _Values, quantile: float) -> _Values:
 
 
 def _weighted(n: int, apart: int, is_hidden: bool) -> Iterator[tuple[_Values, _Values]]:
-    """Models: ARFIMA(1, d, 0) and swings under white noise, some at a time.
+    """Models: ARFIMA(1, d, 0) and swings under white noise or that of stamps, some at a time.
 
     Prior weights, shape (models,), and autocorrelations at lags 0 to n - 1, shape (models, n).
     """
@@ -144,6 +149,14 @@ def _weighted(n: int, apart: int, is_hidden: bool) -> Iterator[tuple[_Values, _V
     for weights, correlations in _below_noise(n, apart, is_hidden):
         counts = np.array(weights) > 0
         yield np.array(weights)[counts], ((correlations + noises * white) / (1 + noises))[counts]
+    stamps, sizes = white - 0.5 * (np.arange(n) == 1), np.array(_STAMPS)[:, None]
+    below_stamps = [(_OF_STAMPS_ALONE, white)]
+    below_stamps += [(weight, _correlations(memory, 0.0, n)) for memory, weight in _OF_MEMORY_BELOW_STAMPS.items()]
+    below_stamps += [(weight, _of_means(likeness, apart, n)) for likeness, weight in _OF_DRIFT_BELOW_STAMPS.items()]
+    for weight, correlations in below_stamps:
+        yield weight * np.array(_OF_STAMPS), (correlations + sizes * stamps) / (1 + sizes)
+    for memory, weight in _OF_MEMORY_OF_UNLIKE.items():
+        yield np.array([weight]), _correlations(memory, _UNLIKE, n)[None]
 
 
 def _below_noise(n: int, apart: int, is_hidden: bool) -> Iterator[tuple[Sequence[float], _Values]]:
@@ -173,7 +186,7 @@ def _correlations(memory: float, likeness: float, n: int) -> _Values:
     if memory == 0:
         powers: _Values = np.float64(likeness) ** np.arange(n)
         return powers
-    reach = ceil(log(_NEGLIGIBLE) / log(likeness)) if likeness else 0
+    reach = ceil(log(_NEGLIGIBLE) / log(abs(likeness))) if likeness else 0
     lags = np.arange(1, n + reach)
     found = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / (lags - memory))])
     if reach:

@@ -6,6 +6,7 @@ import numpy.typing as npt
 _Values = npt.NDArray[np.float64]
 
 _MOST_DECIMALS = 9
+_MOST = 2.0**53  # of whole numbers that a value holds: beyond it has no decimals
 _TOLERANCE = 1e-5  # of a step: a number of few decimals times 60 or over 1000 is that far from a multiple at most
 
 
@@ -17,6 +18,8 @@ def decimal_step(distinct: _Values) -> float:
     for decimals in range(_MOST_DECIMALS + 1):
         unit = 10.0**-decimals
         multiples = distinct / unit
+        if np.abs(multiples).max(initial=0) > _MOST:
+            break
         if np.all(np.abs(multiples - np.rint(multiples)) < _TOLERANCE):
             whole = np.rint(multiples).astype(np.int64)
             return unit * int(np.gcd.reduce(whole)) if len(whole) > 1 else unit
@@ -24,17 +27,18 @@ def decimal_step(distinct: _Values) -> float:
 
 
 def spread_over_steps(ordered: _Values) -> _Values:
-    """Rounded values in order of size, shape (n,), each as likely anywhere in its step: those that tie lie evenly in it.
+    """Rounded values in order of size, shape (n,), with those that tie spread evenly over their step.
 
     A density that is fitted to values as they stand says more of the steps than of the values.  Values of which none
     tie, and those that are no multiples of a decimal step, stay as they are.
     """
-    distinct, places, counts = np.unique(ordered, return_index=True, return_counts=True)
+    distinct = np.unique(ordered)
     step = decimal_step(distinct) if len(distinct) < len(ordered) else 0.0
     if not step:
         return ordered
+    steps, places, counts = np.unique(np.rint(ordered / step), return_index=True, return_counts=True)
     place = np.arange(len(ordered)) - np.repeat(places, counts)
-    found: _Values = ordered + step * ((place + 0.5) / np.repeat(counts, counts) - 0.5)
+    found: _Values = step * (np.repeat(steps, counts) + (place + 0.5) / np.repeat(counts, counts) - 0.5)
     return found
 
 
