@@ -33,7 +33,7 @@ _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in 
 # jitter of up to four times their size.  With that width the weight is best at the ends, on what is alike for a few
 # values at most and on what wanders farthest, below any noise that hides it: where the last noise has next to no
 # weight, jitter of three or four times its size is taken for all there is.  docs/statistics.md has what that costs.
-_OF_SHORT = {0.0: 700.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
+_OF_SHORT = {0.0: 460.0, 0.15: 2300.0, 0.3: 2000.0, 0.4: 1300.0, 0.5: 80.0, -0.3: 9500.0, -0.6: 59.0}
 _OF_LIKENESS = (4.6, 0.3, 3.8, 9.2, 0.28, 0.29)
 _OF_DRIFT = (0.37, 0.25, 17.0, 15.0, 0.47, 0.32)
 _OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.76, 0.24, 0.24)
@@ -54,7 +54,7 @@ _OF_MEMORY_BELOW_STAMPS, _OF_DRIFT_BELOW_STAMPS = {0.3: 70.0, _FARTHEST_BACK: 65
 _UNLIKE, _OF_MEMORY_OF_UNLIKE = -0.5, {0.3: 70.0, _FARTHEST_BACK: 100.0}
 # Chance that the mixture leaves outside of the interval, by the number of values.  Of a hundred the widths above bound
 # it; of a few hundred what wanders is hidden best, and from 400 on it shows itself.  Below a hundred it falls further.
-_BEYOND = ((100, 120, 300, 400), (0.03, 0.026, 0.026, 0.03))
+_BEYOND = ((100, 120, 300, 400), (0.0327, 0.026, 0.026, 0.03))
 _BEYOND_OF_QUANTILE, _MANY = 0.03, 100
 _OF_LINE, _NEIGHBORS = 12.0, 7  # times the median of so many frequencies to each side: a line
 _OF_WANDERING = 4  # lowest frequencies, which rise by long memory too
