@@ -285,6 +285,7 @@ class Shape:
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
         self.crossed = 0  # how often the first grows where the second does not restart
         self.as_one = 0  # how often both grow by the same
+        self.at_its_epoch = 0  # lines whose second count is that of the first, or of the one before, of as many
         self.rounding = 1  # the counts are multiples of it
         bar = BAR.search(line.text) if example.parsed.drawing else None
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
@@ -417,6 +418,8 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        if self.bar and len(counts) == 2 and counts[0].total and counts[0].total == counts[1].total:
+            self.at_its_epoch += 0 <= values[0] - values[1] <= 1
         if counts[0].total:
             self.first_and_last[0] |= values[0] == 0
             self.first_and_last[1] |= values[0] == counts[0].total
@@ -599,6 +602,11 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
+
+    @property
+    def is_bar_of_epochs(self) -> bool:
+        """Whether the count of its bar is that of the epochs in its label: `Epoch 3/250:  1%|  | 2/250`."""
+        return self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
 
     @property
     def names_a_batch(self) -> bool:
