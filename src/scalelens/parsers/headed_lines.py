@@ -214,12 +214,7 @@ class _Blocks:
                 self.after_pauses |= {number} if pause else set()
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = self.counted(parts.parsed.fields) if whole else {}
-                if (
-                    self.role == "epoch"
-                    and whose in opened
-                    and opened[whose].cells.get("epoch", -1) >= count.get("epoch", 0)
-                ):
-                    self.begun_anew += 1
+                self.begun_anew += self.is_anew(opened.get(whose), count)
                 under_rule, stamp = True, parts.parsed.stamp
                 now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
                 cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
@@ -257,6 +252,10 @@ class _Blocks:
     def finished(self) -> int:
         """How many headings may have all of their lines below them."""
         return self.headings - self.begun_anew
+
+    def is_anew(self, before: TableRecord | None, count: dict[str, int]) -> bool:
+        """Whether an epoch follows itself or a later one."""
+        return self.role == "epoch" and before is not None and before.cells.get("epoch", -1) >= count.get("epoch", 0)
 
     def is_heading(self, fields: list[Field]) -> bool:
         """Whether a line holds no more than the counts, and the time that has passed."""
