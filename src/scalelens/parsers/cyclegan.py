@@ -6,9 +6,11 @@ Yields: params, steps, phases, metrics
 Source: util/visualizer.py, print_current_losses(); train.py; options/base_options.py, print_options()
 
 `iters` are images since the epoch began, and `time` is of one image: the seconds of an iteration, from its images in memory
-to its losses on the host, over the batch; images that are displayed in that iteration are in it.  The time of a step is that by the batch, where the table of options
-and the number of images come before; else `time` is a metric, since forks print other things there.  `data` is the wait for
-the batch, not divided.  CUT smooths `time`: a running mean.  Lines without `data` are of the first versions (one iteration),
+to its losses on the host, over the batch; images that are displayed in that iteration are in it, and what the device had
+yet to compute of the steps before.  The time of a step is that by the batch, where the table of options and the number of
+images come before; else `time` is a metric, since forks print other things there.  Where the epochs are too short for all
+of their steps to take as long (`Time Taken`), it is no time of the others, and a metric.  `data` is the wait for the
+batch, not divided.  CUT smooths `time`: a running mean.  Lines without `data` are of the first versions (one iteration),
 SPADE (one, with the wait for data) and pix2pixHD (a mean since the line before, likewise); of other forks their time is a
 metric.  The batch is of all GPUs, in lines of a rank its own.  Epochs count from 1 there, from 0 here.
 
@@ -23,6 +25,7 @@ Samples:
     #training images = 1250
 """
 
+import statistics
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -30,7 +33,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "(epoch: ", "= Training Loss (", "Time Taken: ", "-- Options --", "#training images = ",
     "The number of training ",
@@ -46,6 +49,12 @@ _IMAGES = re.compile(r"(?:#|The number of )training (?:images|samples) = (\d{1,1
 _HEADER = re.compile(r"-{5,20} Options -{5,20}\s*\Z")
 _OPTION = re.compile(r"\s*(\w{1,60}): (.*?)\s*(?:\[default: .*\])?\s*\Z")
 _LAUNCH = re.compile(r"={5,} Training Loss \(.{5,60}\) ={5,}\s*\Z")
+_OF_TIME = ("step_s", "data_s", "value_kind", "averaged_steps")
+_MOST_HELD = 20_000
+_LONGER = 1.05  # than the epoch, by which the steps of one are to be for their times to be no usual ones
+_TOO_LONG = (
+    "the steps of an epoch would take longer than the epoch: the printed ones are none of the usual, and metrics"
+)
 
 
 class Reader:
@@ -56,6 +65,16 @@ class Reader:
         self.options = dict[str, str]()
         self.table: dict[str, str] | None = None  # that is being printed
         self.images: int | None = None  # of the data set
+        self._begin()
+
+    def _begin(self) -> None:
+        """No records of this part yet."""
+        self.held = list[tuple[int, int, dict[str, Any]]]()  # part, line, row: until their times are judged
+        self.per_image = list[float]()
+        self.epochs = list[float]()  # seconds of each
+        self.of_epoch: int | None = None  # images, or those of one process
+        self.last: tuple[int, int] | None = None  # epoch and images in it of the last record
+        self.are_too_long: bool | None = None
 
     def take(self, line: Line) -> bool:
         rows, self.table = self.rows, None
@@ -64,10 +83,12 @@ class Reader:
         if _HEADER.match(line.text):
             self.table = {}
         elif _LAUNCH.match(line.text):
+            self.finish()
             rows.launched(line.rank)
         elif images := _IMAGES.match(line.text):
             self.images = int(images[1])
         elif epoch := _EPOCH.match(line.text):
+            self.epochs.append(float(epoch[2]))
             rows.add(
                 "phases", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="epoch",
                 epoch=int(epoch[1]) - 1, step=rows.step, span_s=float(epoch[2]), origin="logged",
@@ -113,12 +134,45 @@ class Reader:
         meaning = self.meaning(batch, data_s is not None, {name for name, *_ in losses})
         if batch and meaning and self.images and index < self.images:  # a fork prints the time of an epoch at its end
             row |= {"step_s": time_s * batch, "data_s": data_s} | meaning
-        rows.put("steps", line.number, row | {"rank": line.rank, "place": place})
+            if meaning["value_kind"] == "instant":
+                self.per_image.append(time_s)
+        self._note(epoch, index, of_rank=bool(record[1]))
+        self._hold(line.number, row | {"rank": line.rank, "place": place})
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.param("model", self.options.get("model"), line.number)
         named = [("time", time_s, "s"), *(loss for loss in losses if loss[1] == loss[1])]
         rows.metrics(line.number, line.rank, place, step, named)
         return True
+
+    def _note(self, epoch: int, index: int, of_rank: bool) -> None:
+        """How many images are in an epoch: those of the data set, or of one process by where its lines stand."""
+        every = integer(self.options.get("print_freq", ""))
+        if not of_rank:
+            self.of_epoch = self.images
+        elif self.last and every and epoch == self.last[0] + 1 and self.last[1] < self.last[1] + every - index:
+            self.of_epoch = self.last[1] + every - index
+        self.last = epoch, index
+
+    def _hold(self, number: int, row: dict[str, Any]) -> None:
+        self.rows.reached(number, row["step"])
+        self.held.append((self.rows.part, number, row))
+        if self.are_too_long is not None or len(self.held) >= _MOST_HELD:
+            self.finish()
+
+    def finish(self) -> None:
+        """Gives the records, without their times where the epochs were shorter than their steps."""
+        if self.are_too_long is None and self.held and self.per_image and self.epochs and self.of_epoch:
+            all_s = statistics.median(self.per_image) * self.of_epoch
+            self.are_too_long = all_s > _LONGER * (statistics.median(self.epochs) + 1)
+            if self.are_too_long:
+                self.rows.problem(self.held[0][1], _TOO_LONG)
+        now = self.rows.part
+        for part, number, row in self.held:
+            if self.are_too_long and row.get("value_kind") == "instant":
+                row = {name: value for name, value in row.items() if name not in _OF_TIME}
+            self.rows.part = part
+            self.rows.put("steps", number, row)
+        self.rows.part, self.held = now, []
 
     def meaning(self, batch: int | None, has_data: bool, losses: set[str]) -> dict[str, Any] | None:
         """Which of its programs prints, and so what the time is; None where that is not known."""

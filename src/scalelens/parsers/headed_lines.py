@@ -21,7 +21,8 @@ comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`), b
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
 below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  Fewer than five are read only where
 they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
-total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
+total of the training after all epochs gives their mean, a metric.  A heading after which its own count comes again, or
+an earlier one, is of a launch that may have failed: it needs no numbers below it.  Bars between such lines, which may be anything, take nothing from that.
 A line below a heading that states a time in Chinese, Japanese or Korean is read as if its words were English.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 No time by stamps goes over a second launch: what stands before the first heading comes again there.
@@ -94,7 +95,7 @@ def read(source: Source, rows: Rows) -> str | None:
     blocks = _Blocks(headings[0])
     times = LineTimes(blocks.counts[-1] if blocks.role == "step" else None, headings[0].resolution_s)
     survey = Survey(times.seen(blocks.records(source)))
-    blocks.wanted = {name for name, values in survey.columns.items() if values.numbers >= _MOSTLY * blocks.headings - 1}
+    blocks.wanted = {name for name, values in survey.columns.items() if values.numbers >= _MOSTLY * blocks.finished - 1}
     blocks.wanted -= {BY_CLOCK} | {name for name in blocks.repeated if read_name(name).unit in TIMES}
     readings = assign({name: survey.columns[name] for name in survey.columns if name in blocks.wanted}, rows.mapping)
     if not blocks.tells_elapsed(survey) and "elapsed" not in rows.mapping:
@@ -176,6 +177,9 @@ class _Blocks:
         self.role = "epoch" if shape.of_epochs_alone else "step"
         self.repeated: set[str] = set()  # columns of which a block holds several values
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
+        self.begun_anew = (
+            0  # headings after which the same count, or an earlier one, comes: launches that may have failed
+        )
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
         self.validated = 0  # times of validations
         self.after_pauses: set[int] = set()  # lines of the headings before which a line mentions one of these
@@ -186,7 +190,7 @@ class _Blocks:
 
     def records(self, source: Source) -> Iterator[TableRecord]:
         """A record for each heading, with the numbers below it."""
-        self.headings = self.paused = self.validated = 0
+        self.headings = self.paused = self.validated = self.begun_anew = 0
         opened: dict[Any, TableRecord] = {}
         clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
@@ -210,6 +214,7 @@ class _Blocks:
                 self.after_pauses |= {number} if pause else set()
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = self.counted(parts.parsed.fields) if whole else {}
+                self.begun_anew += self.is_anew(opened.get(whose), count)
                 under_rule, stamp = True, parts.parsed.stamp
                 now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
                 cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
@@ -242,6 +247,15 @@ class _Blocks:
         self.after_launches = launches.told
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
+
+    @property
+    def finished(self) -> int:
+        """How many headings may have all of their lines below them."""
+        return self.headings - self.begun_anew
+
+    def is_anew(self, before: TableRecord | None, count: dict[str, int]) -> bool:
+        """Whether an epoch follows itself or a later one."""
+        return self.role == "epoch" and before is not None and before.cells.get("epoch", -1) >= count.get("epoch", 0)
 
     def is_heading(self, fields: list[Field]) -> bool:
         """Whether a line holds no more than the counts, and the time that has passed."""

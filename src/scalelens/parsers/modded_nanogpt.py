@@ -8,7 +8,8 @@ Source: modded-nanogpt/train_gpt.py
 train_time is the time since the clock was set to zero (after ten steps, or the warm-up), without validation.  The time
 of a step is what it grew by since the line before, of training or validation (`interval_mean`, since the clock does not
 wait for the device); where its digits are too few for that, or no line is before, step_avg, a mean since that zero, `nan`
-before.  Lines of training have a loss in some versions only.
+before.  Lines of training have a loss in some versions only.  What Parameter Golf's program prints before them is of the
+job: its devices, and the tokens and the length of the sequences of a step.
 
 Samples:
     step:353/1530 train_loss:3.6537 train_time:56329ms step_avg:164.22ms
@@ -16,6 +17,8 @@ Samples:
     step:375/1530 val_loss:3.6021 train_time:60000ms step_avg:164.38ms
     step:0/1530 val_loss:10.8258 train_time:0.001s step_avg:nanms
     peak memory consumption: 33756 MiB
+    world_size:8 grad_accum_steps:1
+    train_batch_tokens:524288 train_seq_len:1024 iterations:20000 warmup_steps:20 max_wallclock_seconds:600.000
 """
 
 import math
@@ -25,14 +28,19 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
-ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ")
+VERSION = 4
+ANCHORS = (
+    " train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ", "world_size:",
+    "train_batch_tokens:",
+)  # fmt: skip
 
 _FEWEST = 10  # units of the last digit of train_time within a step, for it to show the step's time
 _N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 _RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{_N} )*)train_time:{_N}(ms|s)(?: step_avg:{_N}ms)?(?=\s|$)(.*)$")
 _VALUE = re.compile(rf"\b(\w+):{_N}(?= |$)")
 _BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
+_DEVICES = re.compile(r"world_size:(\d{1,6}) grad_accum_steps:(\d{1,6})\s*\Z")
+_BATCH = re.compile(r"train_batch_tokens:(\d{1,12}) train_seq_len:(\d{1,9}) iterations:\d")
 _MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
 
 
@@ -49,6 +57,15 @@ class Reader:
             rows.metric(
                 line.number, line.rank, line.location, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes"
             )
+            return True
+        if stated := _DEVICES.match(line.text):
+            rows.param("devices", int(stated[1]), line.number)
+            return True
+        if stated := _BATCH.match(line.text):
+            tokens, length = int(stated[1]), int(stated[2])
+            rows.param("seq_length", length, line.number)
+            if length and tokens % length == 0:
+                rows.param("global_batch_size", tokens // length, line.number)
             return True
         match = _RECORD.match(line.text)
         if not match:

@@ -44,6 +44,7 @@ _WORDS = {
 }
 _ENGLISH = {word.lower(): english for english, words in _WORDS.items() for word in words.split()}
 _NTH = re.compile(r"第\s?(\d+)(\s?/\s?\d+)?\s?(轮|步|次迭代|批)")  # 第 3/20 轮
+_IN_SHORT = re.compile(r"(?<![^\W\d_])[Éé]p(?= ?\d{1,6}(?![\d.,]))")  # Ép1
 _BLANKS = re.compile(" {2,}")
 _WORD = re.compile(r"[^\W\d_]+")
 _OWN_SIGNS = "[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]"  # of scripts that put no blanks between words
@@ -76,6 +77,7 @@ def in_english(text: str, below_a_count: bool = False) -> str:
             return text
     elif not _LETTER.search(text):
         return text
+    text = _IN_SHORT.sub("époque ", text)
     has_signs = any(word in text for word in _COUNTING_SIGNS)
     if not has_signs and (
         (below_a_count and any(word in text for word in _TIMES)) or any(part in text for part in _COUNTING_IN_ENGLISH)

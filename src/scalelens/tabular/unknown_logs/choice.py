@@ -53,7 +53,7 @@ def measures_time(shape: Shape) -> bool:
 
 def _is_record(shape: Shape) -> bool:
     """Whether lines of a shape are records of training: a count rises, and something of training is measured."""
-    told = (shape.in_training or shape.amid > 0) and not shape.counts_parts
+    told = (shape.in_training or shape.amid > 0) and not (shape.counts_parts or shape.is_bar_of_epochs)
     return told and _counts_up(shape) and bool(_roles_of(shape)) and shape.lines >= _least(shape)
 
 

@@ -1,5 +1,6 @@
 """Times of epochs by a progress bar that counts them.
 
+    Epoch 38/100:  37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/it]
     Epochs:  37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/it]
      37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/epoch, loss=0.31]
 
@@ -19,6 +20,7 @@ from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import Shape
 
 _LABEL = re.compile(r"(?:\W*(?:train(?:ing)?|overall|total|progress))?\W*epochs?\W*\Z", re.IGNORECASE)
+_OF_EPOCH = re.compile(r"\W*epoch\W{0,3}(\d{1,6}) {0,2}/ {0,2}(\d{1,6})\b", re.IGNORECASE)
 _UNIT = re.compile(r"epochs?", re.IGNORECASE)
 _LEAST = 5  # epochs, by which a bar without a label is known
 _TOTAL = 4  # its place in the key of such a bar
@@ -61,6 +63,8 @@ def _counts_epochs(bar: re.Match[str], label: str, totals: set[Any]) -> bool:
     """Whether a bar counts epochs, by its label, its unit, or its total."""
     if not is_of_training(label):
         return False
+    if (epoch := _OF_EPOCH.match(label)) and bar["total"] == epoch[2] and (bar["count"] or "").isdigit():
+        return 0 <= int(epoch[1]) - int(bar["count"]) <= 1
     unit = bar["what"] or bar["each"]
     unlabeled = not label.strip() and bar["total"] is not None and bar["total"].isdigit()
     return bool(_LABEL.match(label) or _UNIT.fullmatch(unit) or (unlabeled and int(bar["total"]) in totals))

@@ -13,6 +13,7 @@ from scalelens.parsing.progress_bars import Drawing, is_of_training
 _LOSS = re.compile(r"(?<![a-z])loss(?:es)?\b[^\d\n]{0,20}\d", re.IGNORECASE)
 _TRAINS = re.compile(r"(?<![a-z])train(?:ing)?(?![a-z])", re.IGNORECASE)
 _REPORTS = re.compile(r"\d\.\d|[:=]\s?-?\d|loss|acc|score|error|metric", re.IGNORECASE)  # on what came before
+_PHASES = re.compile(rb"train|eval|valid|test", re.IGNORECASE)
 _LONGEST = 80  # characters of a line that announces something
 _LEAST = 2  # times that it fills, and that something tells
 
@@ -86,6 +87,12 @@ class FilledBars:
         if self._after and not self._validated and phase.startswith(("val", "eval", "test")):
             self._validated = True
             self._after.beside_validation += self._measured
+
+    def look_aside(self, raw: bytes) -> None:
+        """Notes a line without a number that may announce a bar: `Training...`, `Evaluating...`."""
+        if len(raw) <= _LONGEST and _PHASES.search(raw):
+            text = raw.decode("utf-8", "replace")
+            self._said = self._said if _REPORTS.search(text) else _announced(text) or self._said
 
     def look(self, text: str) -> None:
         """Notes a line that is not a bar."""

@@ -55,7 +55,11 @@ _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
 _OFTEN = 0.1  # of the records
-PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+PAUSES = re.compile(
+    rb"eval|(?<![a-z])(?:val|test)(?!ue)|(?<![a-z])(?<!std )dev[ _-](?:acc|loss|f1|ppl|bleu|wer|cer|set|score)"
+    rb"|checkpoint|saving|saved",
+    re.IGNORECASE,
+)
 MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
     r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",

@@ -100,6 +100,8 @@ _STEPS_OR_PARTS = re.compile(
     r"|loss|done|complet|process|status",
     re.IGNORECASE,
 )
+_ANEW = 3  # epochs that follow one another, for each that another launch begins with
+_NO_PARTS = 200  # batches, as no step is made of
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
@@ -283,6 +285,7 @@ class Shape:
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
         self.crossed = 0  # how often the first grows where the second does not restart
         self.as_one = 0  # how often both grow by the same
+        self.at_its_epoch = 0  # lines whose second count is that of the first, or of the one before, of as many
         self.rounding = 1  # the counts are multiples of it
         bar = BAR.search(line.text) if example.parsed.drawing else None
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
@@ -415,6 +418,8 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        if self.bar and len(counts) == 2 and counts[0].total and counts[0].total == counts[1].total:
+            self.at_its_epoch += 0 <= values[0] - values[1] <= 1
         if counts[0].total:
             self.first_and_last[0] |= values[0] == 0
             self.first_and_last[1] |= values[0] == counts[0].total
@@ -502,6 +507,8 @@ class Shape:
             self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"], ["of_all"]) and self.turns > 0
         )
         of_steps = self.roles[:2] == ["of_all", "step"] and self.turns > 0  # [3/50] step 10
+        many = (self._totals[1:2] or [None])[0] or 0  # of [3/50] batch 10/4000; of few, each may be a part of a step
+        of_steps |= self.roles[:2] == ["of_all", "batch"] and self.turns > 0 and many >= _NO_PARTS
         if unnamed or of_steps or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
@@ -557,7 +564,8 @@ class Shape:
         """
         if self.roles[:1] != ["epoch"] or len(self.roles) != 2 or self.bar or self.lines < RECURS:
             return
-        still = not (self.rises[1] or self.falls[1]) and self.rises[0] == self.lines - 1
+        anew = self.falls[0] if _ANEW * self.falls[0] <= self.rises[0] else 0  # in a launch
+        still = not (self.rises[1] or self.falls[1]) and self.rises[0] + anew == self.lines - 1
         twice = self.roles[1] == "of_all" and self.as_one == self.rises[0] >= _MOSTLY * (self.lines - 1)
         if still or twice:
             self.roles[1] = CONSTANT
@@ -594,6 +602,11 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
+
+    @property
+    def is_bar_of_epochs(self) -> bool:
+        """Whether the count of its bar is that of the epochs in its label: `Epoch 3/250:  1%|  | 2/250`."""
+        return self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
 
     @property
     def names_a_batch(self) -> bool:
@@ -723,7 +736,9 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     known = _SHAPES.get(source)
     if known is None or known[0] != most:
         _KEPT.clear()
-        shapes, _TIMED[source] = _shapes_of(itertools.islice(log_lines(source), most))
+        filled = FilledBars()
+        lines = itertools.islice(log_lines(source, filled.look_aside), most)
+        shapes, _TIMED[source] = _shapes_of(lines, filled)
         known = _SHAPES[source] = most, shapes
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
@@ -741,13 +756,13 @@ def lines_with_times_alone(source: Source) -> int:
     return _TIMED.get(source, 0)
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
+def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[list[Shape], int]:
     """The shapes of whole lines that count something; where there are too many, only the first.
 
     And how many lines may hold a time and count nothing.
     """
     timed = 0
-    ends, filled = _EpochEnds(), FilledBars()
+    ends = _EpochEnds()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
     headings, ended, epoch_bars = 0, list[float](), False

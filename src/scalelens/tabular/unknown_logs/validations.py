@@ -14,7 +14,9 @@ from typing import Any
 from scalelens.parsing import lazy_re as re
 from scalelens.tabular.cells import TableRecord
 
-_OF_VALIDATION = re.compile(r"(?<![a-z])(?:val|valid|validation|eval|evaluation|test)(?![a-z])", re.IGNORECASE)
+_OF_VALIDATION = re.compile(
+    r"(?<![a-z])(?:val|valid|validation|eval|evaluation|test|(?<!std[ _.-])dev)(?![a-z])", re.IGNORECASE
+)
 _LONG = 0.1  # of the time between two steps
 
 
