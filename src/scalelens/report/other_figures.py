@@ -176,6 +176,12 @@ _SHOWN_BY = (
             f"SELECT run_id FROM events WHERE category IN ('cpu_op', 'operator') AND duration_ns > 0 AND {_SELECTED}"
         ),
     ),
+    (
+        'plot kernel_summary runs="{run}" -o kernel_summary.pdf',  # of a recording with copies and fills alone
+        _LARGEST_RUN.format(
+            f"SELECT run_id FROM events WHERE category IN ('gpu_memcpy', 'gpu_memset') AND {_SELECTED}"
+        ),
+    ),
     ("plot failures -o failures.pdf", "SELECT '' FROM failures() WHERE part = 'cause' AND failures > 0 LIMIT 1"),
     (
         'sql "SELECT device, scope, avg(power_w) AS mean_w, max(power_w) AS max_w FROM power '
