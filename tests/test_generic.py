@@ -372,6 +372,8 @@ def test_energies_in_a_long_table_of_a_series_or_of_devices_are_no_runs(keys: st
             "config,iter_time_mean\na,0.25\nb,0.5\n",
             "if iter_time_mean is one, use --map batch_time=iter_time_mean:UNIT",
         ),
+        ("gpu,clock_mhz,power_w\n0,1310,214.5\n1,1305,211.9\n", "power_w is a power at no time"),
+        ("gpu,clock_mhz,power\n0,1310,214.5\n1,1305,211.9\n", "--map step=COLUMN"),  # of any unit
         ("config,iter_no_of_all,x\na,1,0.25\nb,2,0.5\n", "use --map step=iter_no_of_all"),
         ("rank,model,step_ms\n0,a,250\n1,b,251\n", "model differs from row to row"),
         ("gpus,step_ms\n" + 11 * "4,250\n" + "8,251\n", "gpus differs from row to row"),  # steps, or repeats?

@@ -227,6 +227,38 @@ def test_ranks_without_a_device_that_log_steps_too_show_more_than_their_steps(
     assert "scalelens plot collective_arrivals" in refused
 
 
+def test_copies_alone_are_drawn_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = {
+        "ph": "X",
+        "cat": "gpu_memcpy",
+        "name": "Memcpy HtoD",
+        "pid": 0,
+        "tid": 7,
+        "dur": 8.0,
+        "args": {"device": 0},
+    }
+    events = [copy | {"ts": 10.0 * k} for k in range(4)]
+    (tmp_path / "copies.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    result = invoke("plot -o first.json")
+    assert result.exit_code == 0 and "the chart is kernel_summary;" in result.output
+
+
+def test_runs_that_are_all_warmup_are_drawn_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run, step_s in (("eager", 0.5), ("compiled", 0.4), ("fused", 0.3)):
+        (tmp_path / f"{run}.csv").write_text(f"step,step_time_s\n10,{step_s}\n20,{step_s + 0.0125}\n")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    result = invoke("plot -o first.json")
+    assert result.exit_code == 0 and "the chart is throughput;" in result.output
+    assert "Nothing left out." in json.loads(Path("first.json").read_text())["description"]
+    refused = str(invoke("plot throughput -o rates.json").exception)
+    assert "scalelens plot throughput exclude=none -o throughput.pdf" in refused
+    assert invoke("report -o report.html").exit_code == 0
+    assert "Too short to say: the 6 step records of 3 runs are all left out" in Path("report.html").read_text()
+
+
 def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
     (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")

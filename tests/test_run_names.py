@@ -15,6 +15,7 @@ from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
 from scalelens.runs.part import job_in_name
+from sizes import ingested, write_log
 
 SIZES = (1, 2, 16)
 
@@ -335,7 +336,17 @@ NAMED_JOBS = {
     "2024-02-03_07-54-18.35997.log": None,
     "log_1719483321.txt": None,
     "20240203.log": None,
+    "gpt_41500001_nid001017.out": "41500001",  # as `#SBATCH -o %x_%j_%N.out` gives on HPE Cray
+    "gpt_41500001_step001017.out": None,
 }
+
+
+def test_the_job_and_the_node_in_a_name_are_not_what_people_call_the_run(tmp_path: Path) -> None:
+    for devices, job, node in ((8, 41500001, 1017), (16, 41500002, 1022)):
+        write_log(tmp_path / "logs" / f"tiny_{job}_nid{node:06}.txt", 0.5, devices=devices)
+    rows = scalelens.open(ingested(tmp_path / "logs", tmp_path / "w")).sql("FROM run_names() ORDER BY name")
+    assert rows["name"].to_list() == ["tiny 16 devices", "tiny 8 devices"]
+    assert "job 41500002" in rows["words"].to_list()[0]
 
 
 @pytest.mark.parametrize("name", NAMED_JOBS)

@@ -1,6 +1,6 @@
 """The command that started the training, as a shell or a launcher echoes it.
 
-Tool: bash with set -x, DeepSpeed's launcher, scripts that print their command
+Tool: bash with set -x, DeepSpeed's launcher, scripts that print their command, one that begins with its launcher
 Versions: any
 Yields: params
 Source: bash, shell_builtins/set; deepspeed/launcher/runner.py, main(); deepspeed/launcher/launch.py, main()
@@ -8,7 +8,9 @@ Source: bash, shell_builtins/set; deepspeed/launcher/runner.py, main(); deepspee
 Every argument after the script (`*.py` or `-m module`) becomes a row of `params` under its own name, with underscores;
 an argument without a value is True, `--no-x` is x = False.  `--config_overrides a=1,b=2` and the like give a and b.
 What `runs` asks for gets its name there where the argument can mean nothing else, and nothing else of the file says it.
-Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
+Arguments of launchers are passed over, but for how many processes one launcher starts in all (`mpirun -np`, `srun -n`,
+`torchrun` with its nodes and processes of a node): that many devices train where nothing else says how many, as every
+process of DDP, FSDP and Horovod has one of its own.
 
 A command belongs to the step records that follow it.  One that no record follows is passed over: it prepared the data,
 evaluated, or failed, and a file without records may lie next to the log of another launch.  Another script than that of
@@ -21,8 +23,10 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [launch.py:272:main] process 4711 spawned with command: ['/usr/bin/python3', '-u', 'train.py', '--local_rank=0', '--zero_stage', '2']
     Command: torchrun --nproc_per_node 4 train.py --bf16 --tp 4
     + python -m project.train --batch-size=64
+    mpirun -np 8 --bind-to core python train_tiny.py --layers 4
 """
 
+import itertools
 import shlex
 
 from scalelens.parsing import lazy_re as re
@@ -38,15 +42,25 @@ ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "py
 _LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
 _HEAD = re.compile(
     _LOGGER + r"(?:\+{1,4} (?:export )?|(?=\w*(?:CMD|COMMAND)=)|cmd = |(?:Command|command|Command line|command line): ?"
-    r"|process \d+ spawned with command: (?=\[))"
+    r"|process \d+ spawned with command: (?=\[)|(?=(?:mpirun|mpiexec|srun|torchrun|accelerate launch) ))"
 )
 _LONGEST = 50_000  # characters
+_LONGEST_COUNT = 6  # digits
 _QUOTING = {"'", '"', "\\"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SCRIPT = re.compile(r"[\w./~${}-]+\.py")
 _PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
 _LAUNCHER = re.compile(
     r"torch\.distributed\.(?:run|launch)|deepspeed(?:\.launcher\..*)?|.*launch|bind.*|cProfile|pdb|pip"
+)
+# Options that say how many processes a launcher starts: in all, or so many nodes with so many on each.
+_IN_ALL = {
+    "mpirun": ("-np", "--np", "-n", "--n"), "mpiexec": ("-np", "-n", "--n"), "srun": ("-n", "--ntasks"),
+    "accelerate": ("--num_processes",),
+}  # fmt: skip
+_ON_NODES = dict.fromkeys(
+    ("torchrun", "torch.distributed.run", "torch.distributed.launch"),
+    (("--nnodes",), ("--nproc_per_node", "--nproc-per-node")),
 )
 _END = re.compile(r"(?:[;|&]+|\d?>>?.*|<.*)\Z")
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?\Z", re.DOTALL)
@@ -66,7 +80,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.command: tuple[dict[str, str], int] | None = None  # arguments and line of the last command
+        self.command: tuple[dict[str, str], int, int] | None = None  # the last one: arguments, processes (or 0), line
         self.script: tuple[str, int] | None = None  # that trains, and the line of its first command
 
     def take(self, line: Line) -> bool:
@@ -78,8 +92,9 @@ class Reader:
         if not arguments:
             return False
         self.conclude()
-        self.begin(words[_script_end(words) - 1].rpartition("/")[2], line.number)
-        self.command = arguments, line.number
+        end = _script_end(words)
+        self.begin(words[end - 1].rpartition("/")[2], line.number)
+        self.command = arguments, _processes_of(words[:end]), line.number
         return True
 
     def begin(self, script: str, number: int) -> None:
@@ -92,16 +107,18 @@ class Reader:
         self.script = (script, self.script[1]) if self.script and self.script[0] == script else (script, number)
 
     def conclude(self) -> None:
-        if self.command and self.rows.last_step_line > self.command[1]:
+        if self.command and self.rows.last_step_line > self.command[2]:
             self.write(*self.command)
 
-    def write(self, arguments: dict[str, str], number: int) -> None:
+    def write(self, arguments: dict[str, str], processes: int, number: int) -> None:
         for name, value in arguments.items():
             self.rows.param(f"argument.{name}" if name in _RESERVED else name, value, number)
         facts = _facts_of(arguments)
         for fact, values in facts.items():
             if len(values) == 1 and fact not in self.rows.params:
                 self.rows.param(fact, next(iter(values)), number)
+        if processes and "devices" not in self.rows.params:
+            self.rows.param("devices", str(processes), number, origin="inferred")
 
 
 def _words_of(text: str) -> list[str]:
@@ -159,6 +176,31 @@ def _script_end(words: list[str]) -> int:
             return place + 2
         is_python |= bool(_PYTHON.fullmatch(word))
     return 0
+
+
+def _processes_of(words: list[str]) -> int:
+    """How many processes the launcher before a script starts; 0 where it does not say, or where there are several."""
+    launchers = [place for place, word in enumerate(words) if _launcher(word) in _IN_ALL | _ON_NODES]
+    if len(launchers) != 1:
+        return 0
+    name, options = _launcher(words[launchers[0]]), words[launchers[0] + 1 :]
+    if name in _IN_ALL:
+        return _count(options, _IN_ALL[name], 0)
+    nodes, on_each = _ON_NODES[name]
+    return _count(options, nodes, 1) * _count(options, on_each, 0)
+
+
+def _launcher(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _count(words: list[str], options: tuple[str, ...], otherwise: int) -> int:
+    """The number that an option has; `otherwise` where it is not there, 0 where it has another value or comes twice."""
+    values = [after for word, after in itertools.pairwise([*words, ""]) if word in options]
+    values += [word.partition("=")[2] for word in words if word.partition("=")[0] in options and "=" in word]
+    if not values:
+        return otherwise
+    return int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) <= _LONGEST_COUNT else 0
 
 
 def _argument(name: str, value: str) -> dict[str, str]:

@@ -75,7 +75,7 @@ _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|
 _OF_SEVERAL = re.compile(r"-\d+|(?:mean|avg|average|median|min|max|std)(?:[_ ].{0,30})?", re.IGNORECASE)
 _MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
-_DEVICE_ALONE = re.compile(r"(?:gpu|gcd|cpu|socket|node|device)[ _-]?\d{1,3}", re.IGNORECASE)
+_DEVICE_ALONE = re.compile(r"(?:gpu|gcd|cpu|socket|node|device)[ _-]?\d{1,3}|gpu|cpu|soc|ddr|dram|total", re.IGNORECASE)
 _OF_DEVICES_ALONE = (
     "its columns are called after devices alone, such as {}: nothing says that they are powers, or in which unit; put "
     "the unit into their names, as in {}_power_w"

@@ -14,8 +14,9 @@ epochs, samples) is not said.  A tag that goes back to a step before its last on
 Detectron2 and MMEngine write `time` and `data_time`, seconds of an iteration: there steps have a time, a median or
 mean over the last of them (running_mean), their loss and their learning rate.  Where one tag says by its name that it is
 the time of a step, and its unit (`perf/step_time_s`, `train/step_time_ms`), its values are that; of several such tags
-the first counts.  torchtitan's `time_metrics/end_to_end(s)` is a mean over the steps since the values before, but for
-the first, which is of one step and divided by the logging interval: it is left out.
+the first counts.  torchtitan's `time_metrics/end_to_end(s)` is the time since the values before, divided by the
+interval of logging: that of the first step is left out, and that of the next is over one step less than the interval,
+which is told where it is above two.
 """
 
 import functools
@@ -31,7 +32,7 @@ from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.column_names import read_name
 from scalelens.units import factors
 
-VERSION = 2
+VERSION = 3
 
 _FRAME = 12  # bytes before an event: its length and that length's checksum
 _FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its dtype
@@ -40,6 +41,7 @@ _OF_A_STEP = {
 }  # fmt: skip
 _STEP_TIME = "time of a step"
 _BY_TORCHTITAN = "time_metrics/end_to_end(s)"  # torchtitan/components/metrics.py, log()
+_FIRST_OF_TORCHTITAN = 1  # the step that it logs beside the multiples of its interval
 _TIMES = factors("s", "ms", "us", "ns", "min", "h")
 _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
@@ -138,6 +140,8 @@ class _TimedSteps:
         elif self.at and self.timing and _STEP_TIME in self.values:
             before, self.before = self.before, self.at
             steps = self.at[0] - before[0] if before and before[1] == self.at[1] else 0
+            if self.timing.is_mean and before and before[0] == _FIRST_OF_TORCHTITAN and steps > 1:
+                self.values[_STEP_TIME] *= self.at[0] / steps
             if steps or not self.timing.is_mean:
                 self.rows.add(
                     "steps", self.line, attempt=self.at[1], phase="train", step=self.at[0],

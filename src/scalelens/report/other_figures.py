@@ -52,7 +52,8 @@ _RATES_OF_JOBS = (  # whose devices are mostly unknown
     f"AND count(*) > {_N_TIMED} "
     "AND count(DISTINCT coalesce(nodes, 0)) = 1"  # a rate that does not grow with the nodes may be of a device
 )
-_FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
+_LARGEST_KEPT = "SELECT coalesce(max(n_steps), 0) FROM kept_times()"
+_FEW_TIMES = f"(({_LARGEST_KEPT}) < {FEWEST_TIMES})"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
 _SHOWN_BY = (
@@ -104,6 +105,12 @@ _SHOWN_BY = (
         "SELECT '' FROM throughput() "
         f"HAVING count(step_s) >= {FEWEST_RUNS} AND count(DISTINCT coalesce(devices, 0)) = 1 AND count(step_s) > "
         "2 * count(coalesce(samples_per_s, tokens_per_s, printed_samples_per_s, printed_tokens_per_s))",
+    ),
+    (
+        "plot throughput exclude=none -o throughput.pdf",  # of runs so short that the warm-up is all they have
+        f"SELECT '' FROM throughput(exclude := 'none') WHERE ({_LARGEST_KEPT}) = 0 "
+        f"HAVING count(step_s) >= {FEWEST_RUNS} AND count(DISTINCT coalesce(devices, 0)) = 1 "
+        f"AND count(*) <= {MOST_RUNS}",
     ),
     (
         'plot step_times runs="{run}" -o step_times.pdf',
@@ -169,6 +176,12 @@ _SHOWN_BY = (
             f"SELECT run_id FROM events WHERE category IN ('cpu_op', 'operator') AND duration_ns > 0 AND {_SELECTED}"
         ),
     ),
+    (
+        'plot kernel_summary runs="{run}" -o kernel_summary.pdf',  # of a recording with copies and fills alone
+        _LARGEST_RUN.format(
+            f"SELECT run_id FROM events WHERE category IN ('gpu_memcpy', 'gpu_memset') AND {_SELECTED}"
+        ),
+    ),
     ("plot failures -o failures.pdf", "SELECT '' FROM failures() WHERE part = 'cause' AND failures > 0 LIMIT 1"),
     (
         'sql "SELECT device, scope, avg(power_w) AS mean_w, max(power_w) AS max_w FROM power '
@@ -205,7 +218,7 @@ def _offered(refused: str, runs: str) -> list[tuple[str, str]]:
     return [
         (command, rows.replace(_SELECTED, selected))
         for command, rows in _SHOWN_BY
-        if "score_name" in command or not command.startswith(f"plot {refused} ")
+        if any(word in command for word in ("score_name", "exclude")) or not command.startswith(f"plot {refused} ")
     ]
 
 

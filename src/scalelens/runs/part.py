@@ -10,7 +10,10 @@ from scalelens.runs.sidecar import NamedRun, Statement
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
 # PBS: name.o1809577, name.e1809577.  A time of day after a date, a fraction of a second and a Unix time are none.
-_JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
+_NODE = r"[-_.]nid\d{6}"  # as HPE Cray calls its nodes, which Slurm's %N gives
+_JOB_ID = re.compile(
+    rf"(?:(?:^|[-_.])(?!(?:19|20)\d{{6}}[._-])(?=\d{{5,}}(?:{_NODE})?\.(?:out|err|log|txt)$)|\.[oe](?=\d{{4,18}}$))(\d+)"
+)
 _DATE = r"(?:20\d\d[-_.]?\d\d[-_.]?\d\d|\d\d[-_.]?\d\d[-_.]?20\d\d|2\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))"
 _TIME_OF_A_DAY = re.compile(rf"(?<!\d){_DATE}[-_. T]*(?:[01]\d|2[0-3])[0-5]\d[0-5]\d\Z")
 _FRACTION = re.compile(r"\d\d[-:_.h]\d\d[-:_.m]\d\d\.\d+\Z")
@@ -127,7 +130,7 @@ class Part(NamedTuple):
 
 
 def job_in_name(name: str) -> str | None:
-    """The id of the job that the name of a file ends with."""
+    """The id of the job that the name of a file ends with; the first of its nodes may come after it."""
     match = _JOB_ID.search(name)
     if not match or int(match[1]) in _UNIX_S:
         return None

@@ -12,6 +12,7 @@ from scalelens.tables import OUTCOMES
 
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_]?\d+(?![a-z\d])", re.IGNORECASE)
 _END = re.compile(r"(?:^|(?<![-_ ])[-_ ]+)(?:rank[-_]?)?[^-_ ]*$", re.IGNORECASE)  # a word that may not be whole
+_JOB_ON_NODE = re.compile(r"[-_.]\d{5,}[-_.]nid\d{6}\Z")  # Slurm's %j and %N, on HPE Cray
 _FEWEST_RANKS = 2
 
 
@@ -101,7 +102,7 @@ class Run(NamedTuple):
     def _stem(self) -> str:
         if exported := self.parts[0].exported_run:
             return exported
-        return self._file_name.split(".", 1)[0] or self._file_name
+        return _JOB_ON_NODE.sub("", self._file_name.split(".", 1)[0]) or self._file_name
 
     @property
     def _file_name(self) -> str:

@@ -15,6 +15,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
+from scalelens.units import UNITS
 
 _TIMES = ("batch_time", "epoch_time", "elapsed")
 _LEAST_SUMMED = 5  # epochs, of which a time that each adds to is since the start
@@ -403,11 +404,17 @@ def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReadi
         if (role := mean_of(reading.column)[0]) in ROLE and ROLE[role].kind == "time":
             text = f"{role}={reading.column}:{reading.unit or 'UNIT'}"
             return f"if {reading.column} is one, use --map {shlex.quote(text)}"
+    if power := next((reading.column for reading in readings if reading.unit and _is_power(reading.unit)), None):
+        return f"{power} is a power at no time: with a column of times, or of run times, it could be read"
     for reading in readings:
         words = words_of(reading.column)[0].split("_")
         if not _NO_COUNT.intersection(words) and (word := next(filter(_COUNTED.get, words), None)):
             return f"if {reading.column} counts them, use --map {shlex.quote(f'{_COUNTED[word]}={reading.column}')}"
     return "--map step=COLUMN says which column counts them"
+
+
+def _is_power(unit: str) -> bool:
+    return unit in UNITS and UNITS[unit].quantity == "power"
 
 
 def listing(readings: Iterable[ColumnReading]) -> list[str]:

@@ -28,11 +28,14 @@ GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_pe
           "value_kinds", "note")  # fmt: skip
 CHARTS = ("batch_cdf", "throughput", "step_times", "batch_size_curve")
 NUMBER_PLACE = 50
+_FEWEST_LEFT_OUT = 2  # records: one alone is counted where the report says that nothing follows from it
 FEWEST_TIMES = 5  # step times that a distribution needs to say more than they do one after the other
 
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
     most = rows["n_steps"].max()
+    if most == 0:
+        return ("throughput exclude=none", "step_times")
     if most is None or most >= FEWEST_TIMES:  # type: ignore[operator]
         return CHARTS
     return ("step_times", *(chart for chart in CHARTS if chart not in ("step_times", "batch_cdf")))
@@ -41,7 +44,7 @@ def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     timed = rows.filter(rows["step_s"].is_not_null()).sort("step_s", "run_id")
     if timed.is_empty():
-        return []
+        return _all_left_out(rows.filter(rows["n_excluded"] > 0))
     fastest, slowest = timed.row(0, named=True), timed.row(-1, named=True)
     low, high = seconds(fastest["step_s"]), seconds(slowest["step_s"])
     text = f"{plural(timed.height, 'run')} with step times: the median step takes {low}"
@@ -57,6 +60,15 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     if timed.height > 1:
         doubt += " Runs with other batches or settings are not comparable by their step time."
     return [FindingSentence(f"{text}.", doubt)]
+
+
+def _all_left_out(rows: "pl.DataFrame") -> list[FindingSentence]:
+    """That runs are too short to say how fast they are, where rules leave out all of their records."""
+    if rows.is_empty() or rows["n_excluded"].sum() < _FEWEST_LEFT_OUT:
+        return []
+    records, runs = plural(int(rows["n_excluded"].sum()), "step record"), plural(rows.height, "run")
+    text = f"Too short to say: the {records} of {runs} are all left out, most as warm-up. The figure shows them."
+    return [FindingSentence(text, "By which rule each is left out: scalelens query exclusions.")]
 
 
 def _intervals(sure: int, runs: int) -> str:
