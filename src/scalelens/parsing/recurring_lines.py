@@ -16,6 +16,7 @@ from typing import NamedTuple
 import ahocorasick_rs
 
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
+from scalelens.parsing.line_shapes import Known, shape_of
 from scalelens.parsing.other_languages import COUNTING, in_english
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
@@ -25,7 +26,6 @@ _SAMPLE_BYTES = 1 << 16  # of a block
 _LONGEST = 800  # bytes of a line that are looked at
 _MOST_PIECES = 200  # of one line that carriage returns divide
 KEPT = 1_000  # patterns at once
-_MOST_OTHERS = 4_000  # shapes of other lines that are remembered
 RECURS = 5  # lines of a pattern, at least
 _RECORD = 100  # lines that one record fills, at most
 _MOST_REPORTED = 20  # patterns of one text
@@ -53,10 +53,7 @@ _NAN = re.compile(r"\b(?:nan|NaN)\b")
 BAR = re.compile(r"[|\[(][=>.\-\s]{4,}[|\])]|[\u2500-\u25ff\u2800-\u28ff]+|[=>.\-]{4,}")
 _BAR_IN_ASCII = ("==", "..", "--", ">>")
 _JSON_STARTS = ("{", "[", '"')
-# What a line shows but for the values of its counts is decided by its shape: the line with a 0 for each digit.  The
-# logs of a folder have few shapes: those without a count, a time or a rate are remembered for all of its files.
-_DIGITS_AS_0 = bytes.maketrans(b"123456789", b"000000000")
-_OTHERS: set[bytes] = set()
+_OTHERS: Known[bool] = Known()  # shapes of lines without a count, a time or a rate
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
@@ -263,15 +260,15 @@ class RecurringLines:
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""
         self.looked_at += 1
-        shape = raw.translate(_DIGITS_AS_0)
+        shape = shape_of(raw)
         if shape in _OTHERS:
             return
         text = raw.decode("utf-8", "replace")
         if "\x1b" in text:
             text = ANSI.sub("", text)
-        text = in_english(without_prefix(text)[0].strip())
+        text = in_english(without_prefix(text, shape)[0].strip())
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
-            _remember_other(shape)
+            _OTHERS.keep(shape, True)
             return
         parts = _NUMBER.split(_without_times(text))
         skeleton = "#".join(parts[::2]).replace("-#", "#")
@@ -279,7 +276,7 @@ class RecurringLines:
         if pattern is None:
             traits = _traits_of(skeleton)
             if not traits.counts and not traits.timed:
-                _remember_other(shape)
+                _OTHERS.keep(shape, True)
                 return
             pattern = self._new_pattern(skeleton, _Pattern(traits, number, text))
         pattern.take(number, parts[1::2])
@@ -297,12 +294,6 @@ class RecurringLines:
             self._patterns = dict(by_use[KEPT // 2 :])
         self._patterns[skeleton] = pattern
         return pattern
-
-
-def _remember_other(shape: bytes) -> None:
-    if len(_OTHERS) >= _MOST_OTHERS:
-        _OTHERS.clear()
-    _OTHERS.add(shape)
 
 
 def _is_bar_of_training(skeleton: str) -> bool:
