@@ -66,7 +66,7 @@ def without_prefix(text: str, shape: bytes = b"") -> tuple[str, int | None, str 
         end, digits = known
         return text[end:], int(text[digits]) if digits else None, None
     end, digits, location = _prefix_of(text)
-    if shape and location is None:
+    if location is None:
         _PREFIXES.keep(shape, (end, digits))
     return text[end:], int(text[digits]) if digits else None, location
 

@@ -7,12 +7,13 @@ the values of digits is found out once per shape, and remembered for all files t
 from typing import Generic, TypeVar
 
 _DIGITS_AS_0 = bytes.maketrans(b"123456789", b"000000000")
-_MOST = 4_000  # shapes that are remembered
+_MOST, _LONGEST = 4_000, 1_000  # shapes that are remembered, and bytes of one
 _T = TypeVar("_T")
 
 
 def shape_of(line: bytes) -> bytes:
-    return line.translate(_DIGITS_AS_0)
+    """The shape of a line; none of a long one, by which memory would not be bounded."""
+    return line.translate(_DIGITS_AS_0) if len(line) <= _LONGEST else b""
 
 
 class Known(dict[bytes, _T], Generic[_T]):
@@ -21,4 +22,5 @@ class Known(dict[bytes, _T], Generic[_T]):
     def keep(self, shape: bytes, known: _T) -> None:
         if len(self) >= _MOST:
             self.clear()
-        self[shape] = known
+        if shape:
+            self[shape] = known
