@@ -44,13 +44,14 @@ _BLANKS = re.compile(r"\s{2,}|\t")
 _RULE = re.compile(r"[\s|+=:\u2500-\u257f-]*\Z")
 _NAME = re.compile(r"[^\W\d_][\w /%()\[\].:@#-]{0,40}\Z")
 _MEASURED = re.compile(r"loss|acc|perplexity|(?<![a-z])ppl", re.IGNORECASE)
+_OF_BATCHES = re.compile(r"epoch\s+(?:batch|iter|step)", re.IGNORECASE)
+_IN_NAMES = (b"loss", b"acc", b"perplexity", b"ppl", b"epoch")  # words of the two
 _SPAN = re.compile(r"(?:(\d+):)?(\d+):([0-5]\d(?:\.\d+)?)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)\Z", re.IGNORECASE)
 _WITH_UNIT = re.compile(r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s?([A-Za-z\u00b5\u03bc]{1,7})\Z")  # 0.81 s
 _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names that skorch and Chainer print together
 _BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
 _COUNT = re.compile(r"\d+(?: {0,3}/ {0,3}\d+)?\Z")
-_OF_BATCHES = re.compile(r"epoch\s+(?:batch|iter|step)", re.IGNORECASE)
 _LEVEL = re.compile(  # [INFO]: of a logger, and the function that called it, or the process and the source file
     r"[\s\])}:-]*\[?(?:INFO|DEBUG|WARNING|root)[\])]?:?(?: -)?(?:(?<=-) [a-z_]\w{0,30}:(?= ))?"
     r"|\s*\| (?:INFO|DEBUG) {0,8}\| [\w.<>]{1,60}:[\w.<>]{1,60}:\d{1,6} -"
@@ -64,12 +65,16 @@ _IN_HEAD = 2_000  # lines that are searched for the names
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if not tabular.is_text(head):
+    text = head.lower()
+    if not tabular.is_text(head) or not any(word in text for word in _IN_NAMES):
         return False
     names: list[str] = []
     logged = False  # whether a logger wrote the names: other lines may come between them and the rows
     for k, raw in enumerate(head_lines(head)):
-        stamp, line = _apart(_shown(raw))
+        shown = _shown(raw)
+        if not names and k <= _IN_HEAD and not _names_columns(shown):
+            continue
+        stamp, line = _apart(shown)
         if names and (_numbers_of(line, names) or _BAR_OF_EPOCH.search(raw)):
             return True
         header = _names_of(line)
@@ -141,9 +146,14 @@ def _is_within_borders(line: str) -> bool:
     return all(map(_BORDERS.fullmatch, ends))
 
 
+def _names_columns(line: str) -> bool:
+    """Whether a line has a word without which it names no columns of a training."""
+    return bool(_MEASURED.search(line) or _OF_BATCHES.search(line))
+
+
 def _names_of(line: str) -> list[str]:
     """The names of the columns, where a line is the header of a table of a training; else nothing."""
-    if not (_MEASURED.search(line) or _OF_BATCHES.search(line)):
+    if not _names_columns(line):
         return []
     cells = _cells_of(line)
     usual = len(cells) >= _LEAST and len(set(cells)) == len(cells) and all(map(_NAME.match, cells))

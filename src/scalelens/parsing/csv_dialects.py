@@ -17,6 +17,7 @@ _INDEX = ("", "Unnamed: 0")  # how pandas names it
 _LOOKED_AT = 200  # lines that show whether commas are decimal points
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
+_OF_NUMBERS = b"0123456789.+- "
 _NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?(?:[eE][-+]?\d+)?")  # 1.234,5
 
 
@@ -33,6 +34,8 @@ def dialect_of(head: bytes) -> _Dialect | None:
     below = rest.partition(b"\n")[0]
     if len(header) > _LONGEST_HEADER or not below or b'{"' in header:  # a JSON object does not name a column
         return None
+    if header != below and header.translate(None, _OF_NUMBERS) == below.translate(None, _OF_NUMBERS):
+        return None  # records of a log, which a tab may divide: no line names columns
     delimiter = max(",;\t", key=header.decode("utf-8", "replace").count)
     names, values = _cells(header, delimiter), _cells(below, delimiter)
     has_index, is_closed = names[0] in _INDEX, names[-1] == ""

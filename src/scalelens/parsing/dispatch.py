@@ -31,6 +31,7 @@ from scalelens.parsing.launcher_prefixes import (
     start_of_cut,
     without_prefix,
 )
+from scalelens.parsing.line_shapes import shape_of
 from scalelens.parsing.record_forms import FEWEST_RECORDS, Block, Prefix, RecordForm, Records
 from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
@@ -99,7 +100,7 @@ def clean(raw: bytes, number: int) -> Line:
         text = ANSI.sub("", text)
     if text.startswith(" ["):
         return Line(text, number)  # most lines are Megatron's records, and no prefix begins this way
-    text, rank, location = without_prefix(text)
+    text, rank, location = without_prefix(text, shape_of(raw))
     return Line(text, number, rank, location)
 
 

@@ -7,6 +7,8 @@ import re
 import string
 from typing import NamedTuple
 
+from scalelens.parsing.line_shapes import Known
+
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
 _LOOKED_AT = 200  # lines that show whether all of a text have one label
@@ -50,19 +52,33 @@ SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 # The end of torchrun's prefix, where srun put its label into it: it labels each 4,096 bytes that it reads of a pipe.
 _TORN = re.compile(r"[a-z]{0,12}\d{0,4}\]:")
 TORN = "/"  # ends the location of such a line
+# By the shape of a line: where its prefix ends, and where the digits of the rank stand in it.
+_PREFIXES: Known[tuple[int, slice | None]] = Known()
 
 
-def without_prefix(text: str) -> tuple[str, int | None, str | None]:
+def without_prefix(text: str, shape: bytes = b"") -> tuple[str, int | None, str | None]:
     """A line without up to two nested prefixes; the global rank that they name, else the location.
 
-    Of an inner prefix that is torn nothing is known but what is before it: the location ends with `TORN`.
+    Of an inner prefix that is torn nothing is known but what is before it: the location ends with `TORN`.  With the
+    shape of the line, a prefix that names a rank alone, or nothing, is looked for once in all lines of this shape.
     """
+    if known := _PREFIXES.get(shape):
+        end, digits = known
+        return text[end:], int(text[digits]) if digits else None, None
+    end, digits, location = _prefix_of(text)
+    if location is None:
+        _PREFIXES.keep(shape, (end, digits))
+    return text[end:], int(text[digits]) if digits else None, location
+
+
+def _prefix_of(text: str) -> tuple[int, slice | None, str | None]:
+    """Where the prefixes of a line end, where the digits of a global rank stand in them, else the location."""
     stamp = _TIME_BEFORE_LINE.match(text) if text[:1] in _FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
     prefix = _PREFIX.match(text, end)
     if not prefix:
-        return text[end:], None, None
-    rank: int | None = None
+        return end, None, None
+    digits: slice | None = None
     outer = location = None
     for _ in range(2):
         if not prefix:
@@ -74,7 +90,8 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
             label = f"{prefix['role']}{label}"
         location = f"{outer}/{label}" if outer else label
         # The outer one of two labels names the node or the task that started the ranks, not the rank.
-        rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
+        names_rank = outer is None and kind in ("srun", "rank", "mpi", "impi", "primus")
+        digits = slice(*prefix.span(kind)) if names_rank else None
         outer = location
         if text[end : end + 1] in _FIRST_OF_TIME and (stamp := _TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
@@ -82,8 +99,8 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
             break
         prefix = _PREFIX.match(text, end)
         if kind == "srun" and not prefix and (torn := _TORN.match(text, end)):
-            return text[torn.end() :], None, f"{location}{TORN}"
-    return text[end:], rank, None if rank is not None else location
+            return torn.end(), None, f"{location}{TORN}"
+    return end, digits, None if digits else location
 
 
 class _Label(NamedTuple):

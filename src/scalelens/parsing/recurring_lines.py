@@ -16,6 +16,7 @@ from typing import NamedTuple
 import ahocorasick_rs
 
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
+from scalelens.parsing.line_shapes import Known, shape_of
 from scalelens.parsing.other_languages import COUNTING, in_english
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
@@ -24,7 +25,7 @@ _SAMPLE_LINES = 20  # of a block
 _SAMPLE_BYTES = 1 << 16  # of a block
 _LONGEST = 800  # bytes of a line that are looked at
 _MOST_PIECES = 200  # of one line that carriage returns divide
-KEPT = 1_000  # patterns at once, and four times as many skeletons of other lines
+KEPT = 1_000  # patterns at once
 RECURS = 5  # lines of a pattern, at least
 _RECORD = 100  # lines that one record fills, at most
 _MOST_REPORTED = 20  # patterns of one text
@@ -52,6 +53,7 @@ _NAN = re.compile(r"\b(?:nan|NaN)\b")
 BAR = re.compile(r"[|\[(][=>.\-\s]{4,}[|\])]|[\u2500-\u25ff\u2800-\u28ff]+|[=>.\-]{4,}")
 _BAR_IN_ASCII = ("==", "..", "--", ">>")
 _JSON_STARTS = ("{", "[", '"')
+_OTHERS: Known[bool] = Known()  # shapes of lines without a count, a time or a rate
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
@@ -186,7 +188,6 @@ class RecurringLines:
         self.searched = 0  # bytes
         self.looked_at = 0  # lines
         self._patterns: dict[str, _Pattern] = {}
-        self._others: set[str] = set()  # skeletons without a count, a time or a rate
         self._heading: _Pattern | None = None  # of the last line that counts and has no time
 
     @property
@@ -259,21 +260,23 @@ class RecurringLines:
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""
         self.looked_at += 1
+        shape = shape_of(raw)
+        if shape in _OTHERS:
+            return
         text = raw.decode("utf-8", "replace")
         if "\x1b" in text:
             text = ANSI.sub("", text)
-        text = in_english(without_prefix(text)[0].strip())
+        text = in_english(without_prefix(text, shape)[0].strip())
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
+            _OTHERS.keep(shape, True)
             return
         parts = _NUMBER.split(_without_times(text))
         skeleton = "#".join(parts[::2]).replace("-#", "#")
         pattern = self._patterns.get(skeleton)
         if pattern is None:
-            if skeleton in self._others:
-                return
             traits = _traits_of(skeleton)
             if not traits.counts and not traits.timed:
-                self._remember_other(skeleton)
+                _OTHERS.keep(shape, True)
                 return
             pattern = self._new_pattern(skeleton, _Pattern(traits, number, text))
         pattern.take(number, parts[1::2])
@@ -283,11 +286,6 @@ class RecurringLines:
         elif heading and not pattern.traits.counts and number - heading.last <= _RECORD:
             heading.timed += heading.headed < heading.count
             heading.headed = heading.count
-
-    def _remember_other(self, skeleton: str) -> None:
-        if len(self._others) >= 4 * KEPT:
-            self._others.clear()
-        self._others.add(skeleton)
 
     def _new_pattern(self, skeleton: str, pattern: _Pattern) -> _Pattern:
         """Keeps a pattern.  Of too many, the rarer half is dropped, of equally rare ones those unseen for longest."""

@@ -151,18 +151,19 @@ def form_of(head: bytes) -> Form:
         delimiter = _delimiter_of(line)
         cells = _split(line, delimiter)
         texts = [text for text in lines[k + 1 :] if not RULE.fullmatch(text)]
-        rows = [_split(text, delimiter) for text in texts]
-        below = rows[:4]
+        below = [_split(text, delimiter) for text in texts[:4]]
         if len(cells) < 2 or not below or any(map(_is_measured, cells)):
             continue
         cells = _closed(cells, below)
         units = below[0] if _are_units(below[0], cells) else None
-        is_sensed = units is not None or any(map(_SENSED.search, cells))
-        blank = _blank_in(below, len(cells)) if is_sensed else None
+        if units is None and not any(map(_SENSED.search, cells)):
+            continue
+        rows = [_split(text, delimiter) for text in texts]
         of_sensors = rows[1 if units else 0 : -1]  # the last one may be cut
-        stamp = _stamp_in(of_sensors, len(cells)) if is_sensed and delimiter == "," else None
-        form = Form(cells, delimiter, _number_style(rows, delimiter), units, blank=blank, stamp=stamp)
-        if is_sensed and len(form.cells(texts[0])) == len(cells):
+        stamp = _stamp_in(of_sensors, len(cells)) if delimiter == "," else None
+        style, blank = _number_style(rows, delimiter), _blank_in(below, len(cells))
+        form = Form(cells, delimiter, style, units, blank=blank, stamp=stamp)
+        if len(form.cells(texts[0])) == len(cells):
             return form
     delimiter = _delimiter_of(lines[0]) or ","
     return Form(_closed(_split(lines[0], delimiter), [_split(text, delimiter) for text in lines[1:4]]), delimiter)
