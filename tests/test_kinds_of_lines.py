@@ -524,3 +524,47 @@ def test_a_rate_of_few_digits_tells_no_wrong_time(tmp_path: Path, seed: int) -> 
     told = asked(log(tmp_path, *lines), tmp_path, "SELECT median(step_s) FROM steps WHERE step_s IS NOT NULL")
     shown_s = told[0][0]
     assert shown_s is None or shown_s == pytest.approx(step_s, rel=0.12)
+
+
+# What an epoch gave, in lines of their own
+
+
+def epochs_with_results(chance: random.Random, epochs: int) -> list[tuple[float, float, float]]:
+    """Loss, loss of the validation and seconds of each epoch."""
+    return [
+        (3 / k + chance.random() / 5, 3.2 / k + chance.random() / 5, chance.randint(5, 90)) for k in range(1, epochs)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_losses_of_an_epoch_stand_in_lines_beside_it(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    truth = epochs_with_results(chance, chance.randint(6, 20))
+    after, dot, gap = chance.random() < 0.5, chance.choice(("Val.", "Valid", "Val ", "Validation")), chance.choice("| ")
+    stamp = "2026-01-02 03:04:05,678 - INFO - " if chance.random() < 0.3 else ""
+    lines = []
+    for k, (loss, validated, seconds) in enumerate(truth, 1):
+        count = f"Epoch: {k:02} | Epoch Time: {seconds // 60:.0f}m {seconds % 60:.0f}s"
+        results = [
+            f"\tTrain Loss: {loss:.3f} {gap} Train Acc: {k}.50%",
+            f"\t{dot} Loss: {validated:.3f} | Acc: {k}.25%",
+        ]
+        lines += [count, *results] if after else [*results, count]
+        lines += ["saved the best model"] * (chance.random() < 0.4)
+    path = log(tmp_path, *(f"{stamp}{line}" for line in lines))
+    read = asked(path, tmp_path, "SELECT s.loss, m.value, p.span_s FROM steps s JOIN phases p USING (line) "
+                 "JOIN metrics m USING (line) WHERE m.name ILIKE 'val%loss' ORDER BY s.epoch")  # fmt: skip
+    assert read == [(round(loss, 3), round(validated, 3), seconds) for loss, validated, seconds in truth]
+
+
+def test_an_evaluation_before_the_first_epoch_moves_no_loss_to_another(tmp_path: Path) -> None:
+    truth = epochs_with_results(random.Random(7), 8)
+    lines = ["Train Loss: 4.100", "Val Loss: 4.200"]
+    for k, (loss, validated, seconds) in enumerate(truth, 1):
+        lines += [
+            f"Epoch: {k:02} | Epoch Time: 0m {seconds % 60}s",
+            f"Train Loss: {loss:.3f}",
+            f"Val Loss: {validated:.3f}",
+        ]
+    read = asked(log(tmp_path, *lines), tmp_path, "SELECT epoch, loss FROM steps ORDER BY epoch")
+    assert read in ([], [(k, round(loss, 3)) for k, (loss, *_) in enumerate(truth, 1)])

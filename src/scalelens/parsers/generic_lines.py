@@ -99,7 +99,8 @@ tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gaine
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-An epoch whose losses of training and of validation have a line each ends once.
+An epoch whose losses of training and of validation have a line each ends once.  Lines such as `Train Loss: 2.1 | Train PPL: 8.2`
+and `Val.  Loss: 2.2`, which count nothing and stand at once after the line of an epoch without a loss, or at once before it, are of that epoch.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
 as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
 validation alone is not the epoch's.  Where each micro-step has a line (`micro_step 5 (step 1)`), the last one of a step is

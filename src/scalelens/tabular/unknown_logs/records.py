@@ -97,6 +97,7 @@ class LineTable:
         self.always = [name for name in self.usual if names[name] >= least]
         self.epochs_are_timed = False  # whether other lines state the time of each epoch
         self.beside: dict[int, tuple[str, Any]] = {}  # by line: the time of its step that another line states
+        self.results: dict[int, dict[str, Any]] = {}  # by line: what its epoch gave, in lines beside it
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
@@ -368,6 +369,7 @@ class LineTable:
         if line.number in self.beside:
             column, value = self.beside[line.number]
             cells.setdefault(column, value)
+        cells = {**self.results.get(line.number, {}), **cells}
         if line.rank is not None:
             cells.setdefault("rank", line.rank)
         if line.location is not None:
