@@ -13,7 +13,7 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 A name comes before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
-of the count, or `Epoch 3: loss 1.2` after each end, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
+of the count, or `Epoch 3: loss 1.2` after each end (of a `step 20/328` as well, which then counts within its epoch), and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,

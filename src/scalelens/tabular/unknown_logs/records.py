@@ -127,6 +127,7 @@ class LineTable:
         roles = self.shape.roles
         epoch = "epoch" in roles or self.epoch_name is not None
         labels: list[str] = []
+        of_an_epoch = ("batch", "step") if roles == ["step"] and self.shape.has_total else ("batch",)  # `step 20/328`
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
             if k == self.shape.drawn:  # the step through the run follows from it
                 self.columns["step"] = STEP
@@ -156,7 +157,7 @@ class LineTable:
             if not epoch and (self.shape.is_drawn_again or self.shape.one_for_each_epoch):
                 self.columns["epoch"] = EPOCH
         elif not epoch and any(
-            self.shape.falls[k] and (role == "of_all" or (role == "batch" and self.shape.is_between_epochs))
+            self.shape.falls[k] and (role == "of_all" or (role in of_an_epoch and self.shape.is_between_epochs))
             for k, role in enumerate(roles)
         ):
             self.columns["epoch"] = EPOCH  # from the lines before
