@@ -568,3 +568,50 @@ def test_an_evaluation_before_the_first_epoch_moves_no_loss_to_another(tmp_path:
         ]
     read = asked(log(tmp_path, *lines), tmp_path, "SELECT epoch, loss FROM steps ORDER BY epoch")
     assert read in ([], [(k, round(loss, 3)) for k, (loss, *_) in enumerate(truth, 1)])
+
+
+# Several trainings in one log
+
+
+def numbered_steps(chance: random.Random, step_s: float, count: int) -> list[str]:
+    times = [step_s * chance.uniform(0.95, 1.05) for _ in range(count)]
+    return [f"step {k}/{count} loss {3 / (k + 3):.4f} time {1000 * t:.2f} ms" for k, t in enumerate(times, 1)]
+
+
+def _announced(chance: random.Random, kind: str, name: str) -> list[str]:
+    return {
+        "model": [f"Model: {name}"],
+        "script": [f"$ python -u {name}.py --workers {chance.randint(1, 9)}"],
+        "stage": [f"--- {name} ---"],
+        "batch": [f"train_batch_size: {name}"],
+        "heading": ["=" * 30, f" Training of {name} ", "=" * 30],
+        "fold": [f"===== Training fold {name} ====="],
+        "seed": [f"seed: {name}", "=" * 30, f"Training run {name}", "=" * 30],
+        "rate": [f"learning_rate: 0.{name}"],
+    }[kind]
+
+
+NAMES = {
+    "model": ("small", "large"), "script": ("train_small", "train_large"), "stage": ("Pretraining", "Fine-tuning"),
+    "batch": ("32", "256"), "heading": ("small", "large"), "fold": ("1", "2"), "seed": ("1", "2"), "rate": ("1", "01"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", NAMES)
+def test_trainings_of_one_log_are_runs_where_what_is_trained_differs(tmp_path: Path, kind: str, seed: int) -> None:
+    """Folds, seeds and learning rates are repeats of one training."""
+    chance = random.Random(f"{kind} {seed}")
+    lines = []
+    for name, step_s in zip(NAMES[kind], (0.1, 0.3), strict=True):
+        lines += [
+            *_announced(chance, kind, name),
+            "reading the data",
+            *numbered_steps(chance, step_s, chance.randint(8, 30)),
+        ]
+    path = log(tmp_path, *lines)
+    medians = asked(path, tmp_path, "SELECT round(median(step_s), 1) FROM steps GROUP BY part ORDER BY part")
+    if kind in ("fold", "seed", "rate"):
+        assert len(medians) == 1
+    else:
+        assert medians == [(0.1,), (0.3,)]

@@ -149,6 +149,12 @@ epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 
+Where the count begins anew below lines that name another training than before, that is another run: another value of
+`Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`
+after `Pretraining`, `Training resnet50`, or another heading about training below a rule.  A setting also tells it where the opening of the log
+comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages
+of each fold do, divides nothing (tabular/unknown_logs/trainings.py).
+
 Samples:
     [Epoch 1/500][ 100:391]  Loss: 1.03 LR: 0.0001
 """

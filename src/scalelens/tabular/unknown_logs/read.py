@@ -211,6 +211,7 @@ def _read_shape(
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
+    rows.divide(table.other_trainings)
     by_clock = any(reading.column == BY_CLOCK and reading.role for reading in readings)
     parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,

@@ -16,10 +16,10 @@ from scalelens.tabular.roles import ColumnReading
 from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
-from scalelens.tabular.unknown_logs.launches import Launches
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 from scalelens.tabular.unknown_logs.stated_times import StatedTimes, Whole
+from scalelens.tabular.unknown_logs.trainings import Trainings
 from scalelens.tabular.unknown_logs.validations import Validations
 
 TIMES = UNITS_OF_KIND["time"]
@@ -102,6 +102,7 @@ class LineTable:
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
         self.after_launches: set[int] = set()  # lines of the records before which the program was launched again
+        self.other_trainings: set[int] = set()  # lines of the first records of other trainings than the one before
         self.stated = StatedTimes()
         self.rate_decimals: int | None = None  # most digits after the point of its rates of steps per second
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
@@ -245,11 +246,11 @@ class LineTable:
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
         pause = paused = False  # before the line, and before the record that it may go on with
-        validations, launches = Validations(BY_CLOCK), Launches()
+        validations, trainings = Validations(BY_CLOCK), Trainings()
 
         def look(raw: bytes) -> None:
             nonlocal pause
-            launches.look(raw)
+            trainings.look(raw)
             pause = pause or bool(PAUSES.search(raw))
             self.note_times(raw)
 
@@ -278,13 +279,13 @@ class LineTable:
                     printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
                     cells = {**cells, **last[1].record.cells, **printed}
                     is_cut = False
-                    launches.go_on(last[1].record.line, line.number)
+                    trainings.launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
                     yield last[1]
                 if pause and len(self.after_pauses) < _MOST_KEPT:
                     self.after_pauses.add(line.number)
-                launches.take(line.number, (cells.get("rank"), cells.get("worker")))
+                trainings.take(line.number, (cells.get("rank"), cells.get("worker")), self.counts_of(cells))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
                 last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
@@ -294,10 +295,15 @@ class LineTable:
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
-        self.after_launches = launches.told
+        self.after_launches, self.other_trainings = trainings.launches.told, trainings.others
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
             yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+
+    def counts_of(self, cells: dict[str, Any]) -> list[Any]:
+        """What a record counts: the epoch, or the step where none is known."""
+        role = "epoch" if "epoch" in self.columns else "step" if "step" in self.columns else "batch"
+        return [cells.get(self.columns.get(role, ""))]
 
     def note_times(self, raw: bytes) -> None:
         """Notes the times that a line states which is not a record."""
