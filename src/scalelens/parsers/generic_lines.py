@@ -70,7 +70,8 @@ second launch, where a third of the lines before the first record, and three or 
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
-it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
+it, where it stands once between two records.  So is the time since the start (`Elapsed time: 72.4s`, `总耗时: 72.4 秒`), where it grows from record
+to record by a third of its first value or more, and no validation or saving comes between most of these.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
 validation, and grows by one, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  Lines that sum up each epoch, a fifth of
 those of steps or fewer, are none of them; and of a `step` that begins anew in each epoch and a `global_step`, the second counts.  A mean over all epochs that a
