@@ -39,7 +39,7 @@ _NO_NAME = re.compile(
     r"|samples?|images?|examples?|batch\w*|script|session|job|again|resum\w*|stopped|interrupted|successful\w*|now)(?:[_-]?\d+)?\Z",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"[=#*~\u2500-\u257f-]{5,}\s*\Z")  # above a heading
+_RULE = re.compile(r"[=#*~\u2500-\u257f-]{5}")  # at the end of the line above a heading
 _TRAINS = re.compile(r"(?<![a-z])(?:(?:pre-?)?train(?:ing)?|fine-?tun(?:e|ing))(?![a-z])", re.IGNORECASE)
 _REPEATS = re.compile(
     r"(?<![a-z])(?:folds?|seeds?|trials?|runs?|rep(?:eat|lica|etition)s?|rounds?|iterations?|epochs?|steps?|splits?|attempts?|resum\w*"
@@ -75,7 +75,7 @@ class Trainings:
         if len(raw) > 2 * _LONGEST:
             return
         text = raw.decode("utf-8", "replace")
-        under_rule, self._ruled = self._ruled, bool(_RULE.search(text))
+        under_rule, self._ruled = self._ruled, bool(_RULE.fullmatch(text.rstrip()[-5:]))
         text = text[_STAMP.match(text).end() :].strip()  # type: ignore[union-attr]
         if not text or len(text) > _LONGEST:
             return
