@@ -457,6 +457,79 @@ def test_what_ms_swift_printed_is_the_run_of_what_it_wrote_below(tmp_path: Path)
     assert together == [{"/s/a/log.txt", "/s/a/out/v0-20260102-030405/logging.jsonl"}]
 
 
+def trained(seed: int, steps: int = 40, pace: float = 0.4) -> list[tuple[int, float, float]]:
+    """Steps of a training with their losses, which the seed decides, and their times, which are its own."""
+    of_losses, of_times = random.Random(seed), random.Random(f"{seed} {pace}")
+    return [(k, 3 / (1 + k / 9) + of_losses.uniform(0, 0.2), of_times.uniform(0.7, 1.4) * pace) for k in range(steps)]
+
+
+def as_log(steps: list[tuple[int, float, float]], timed: bool = True) -> str:
+    times = [f", step time {1000 * step_s:.1f} ms" if timed else "" for *_, step_s in steps]
+    lines = [f"train step {k}/40 loss {loss:.4f}{time}" for (k, loss, _), time in zip(steps, times, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def as_table(steps: list[tuple[int, float, float]], digits: int = 4, timed: bool = True, every: int = 1) -> str:
+    rows = [f"{k},{loss:.{digits}f}" + f",{step_s:.3f}" * timed for k, loss, step_s in steps if k % every == 0]
+    return "\n".join(["step,loss" + ",step_time_s" * timed, *rows]) + "\n"
+
+
+MADE_OF_A_LOG = {
+    "all": (as_log(trained(1)), as_table(trained(1))),
+    "fewer digits": (as_log(trained(1)), as_table(trained(1), 3)),
+    "without times": (as_log(trained(1)), as_table(trained(1), timed=False)),
+    "every fifth step": (as_log(trained(1)), as_table(trained(1), every=5)),
+    "times that the log lacks": (as_log(trained(1), timed=False), as_table(trained(1))),
+    "a little earlier": (as_log(trained(1)), as_table(trained(1)[:37])),
+}
+NOT_MADE_OF_IT = {
+    "another seed": (as_log(trained(1)), as_table(trained(2))),
+    "the same seed at other times": (as_log(trained(1)), as_table(trained(1, pace=0.5))),
+    "more steps than the log": (as_log(trained(1)[:30]), as_table(trained(1))),
+    "the beginning alone": (as_log(trained(1)), as_table(trained(1)[:20])),
+    "few digits": (as_log(trained(1)), as_table(trained(1), 1, timed=False)),
+    "one loss that differs": (as_log(trained(1)), as_table([(k, v + 0.01 * (k == 20), s) for k, v, s in trained(1)])),
+    "losses that stay the same": (
+        as_log([(k, 0.6931, s) for k, _, s in trained(1)]), as_table([(k, 0.6931, s) for k, _, s in trained(1)]),
+    ),
+}  # fmt: skip
+
+
+def runs_with(files: dict[str, str], folder: Path) -> list[set[str]]:
+    for name, text in files.items():
+        (folder / "s" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "s" / name).write_text(text)
+    ingest([folder / "s"], folder / "w")
+    runs = answer(folder / "w", "SELECT list(path) FROM members JOIN files USING (file_id) GROUP BY run_id").fetchall()
+    return [{path.removeprefix(f"{folder}/s/") for path in paths} for (paths,) in runs]
+
+
+@pytest.mark.parametrize("case", MADE_OF_A_LOG)
+def test_a_table_that_was_made_of_a_log_is_of_its_run_and_counts_once(tmp_path: Path, case: str) -> None:
+    log_text, table = MADE_OF_A_LOG[case]
+    files = {"train.log": log_text, "plots/loss.csv": table, "other/train.log": as_log(trained(3))}
+    runs = runs_with(files, tmp_path)
+    assert sorted(map(sorted, runs)) == [["other/train.log"], ["plots/loss.csv", "train.log"]]
+    counted = "SELECT count(*), count(DISTINCT step) FROM step_times JOIN runs USING (run_id) GROUP BY run_id"
+    assert answer(tmp_path / "w", counted).fetchall() == [(40, 40)] * 2
+
+
+@pytest.mark.parametrize("case", NOT_MADE_OF_IT)
+def test_a_table_beside_a_log_of_another_training_is_a_run_of_its_own(tmp_path: Path, case: str) -> None:
+    log_text, table = NOT_MADE_OF_IT[case]
+    runs = runs_with({"train.log": log_text, "loss.csv": table}, tmp_path)
+    assert sorted(map(sorted, runs)) == [["loss.csv"], ["train.log"]]
+
+
+def test_a_table_that_two_logs_may_have_given_is_of_neither(tmp_path: Path) -> None:
+    """Repeats with one seed have the same losses: only their times tell which of them a table is of."""
+    repeats = {f"{k}.log": as_log(trained(1, pace=pace)) for k, pace in enumerate((0.4, 0.5))}
+    untimed = runs_with(repeats | {"loss.csv": as_table(trained(1), timed=False)}, tmp_path / "untimed")
+    assert sorted(map(sorted, untimed)) == [["0.log"], ["1.log"], ["loss.csv"]]
+    timed = runs_with(repeats | {"loss.csv": as_table(trained(1, pace=0.5))}, tmp_path / "timed")
+    assert sorted(map(sorted, timed)) == [["0.log"], ["1.log", "loss.csv"]]
+
+
 def test_the_ranks_of_a_launch_by_torchrun_are_one_run_and_another_launch_is_another(tmp_path: Path) -> None:
     """What a rank writes to its errors is of its run, also where it holds steps."""
     first, second = "/s/logs/none_ab12/attempt_0", "/s/logs/none_ab12/attempt_1"

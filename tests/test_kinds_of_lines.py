@@ -524,3 +524,94 @@ def test_a_rate_of_few_digits_tells_no_wrong_time(tmp_path: Path, seed: int) -> 
     told = asked(log(tmp_path, *lines), tmp_path, "SELECT median(step_s) FROM steps WHERE step_s IS NOT NULL")
     shown_s = told[0][0]
     assert shown_s is None or shown_s == pytest.approx(step_s, rel=0.12)
+
+
+# What an epoch gave, in lines of their own
+
+
+def epochs_with_results(chance: random.Random, epochs: int) -> list[tuple[float, float, float]]:
+    """Loss, loss of the validation and seconds of each epoch."""
+    return [
+        (3 / k + chance.random() / 5, 3.2 / k + chance.random() / 5, chance.randint(5, 90)) for k in range(1, epochs)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_losses_of_an_epoch_stand_in_lines_beside_it(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    truth = epochs_with_results(chance, chance.randint(6, 20))
+    after, dot, gap = chance.random() < 0.5, chance.choice(("Val.", "Valid", "Val ", "Validation")), chance.choice("| ")
+    stamp = "2026-01-02 03:04:05,678 - INFO - " if chance.random() < 0.3 else ""
+    lines = []
+    for k, (loss, validated, seconds) in enumerate(truth, 1):
+        count = f"Epoch: {k:02} | Epoch Time: {seconds // 60:.0f}m {seconds % 60:.0f}s"
+        results = [
+            f"\tTrain Loss: {loss:.3f} {gap} Train Acc: {k}.50%",
+            f"\t{dot} Loss: {validated:.3f} | Acc: {k}.25%",
+        ]
+        lines += [count, *results] if after else [*results, count]
+        lines += ["saved the best model"] * (chance.random() < 0.4)
+    path = log(tmp_path, *(f"{stamp}{line}" for line in lines))
+    read = asked(path, tmp_path, "SELECT s.loss, m.value, p.span_s FROM steps s JOIN phases p USING (line) "
+                 "JOIN metrics m USING (line) WHERE m.name ILIKE 'val%loss' ORDER BY s.epoch")  # fmt: skip
+    assert read == [(round(loss, 3), round(validated, 3), seconds) for loss, validated, seconds in truth]
+
+
+def test_an_evaluation_before_the_first_epoch_moves_no_loss_to_another(tmp_path: Path) -> None:
+    truth = epochs_with_results(random.Random(7), 8)
+    lines = ["Train Loss: 4.100", "Val Loss: 4.200"]
+    for k, (loss, validated, seconds) in enumerate(truth, 1):
+        lines += [
+            f"Epoch: {k:02} | Epoch Time: 0m {seconds % 60}s",
+            f"Train Loss: {loss:.3f}",
+            f"Val Loss: {validated:.3f}",
+        ]
+    read = asked(log(tmp_path, *lines), tmp_path, "SELECT epoch, loss FROM steps ORDER BY epoch")
+    assert read in ([], [(k, round(loss, 3)) for k, (loss, *_) in enumerate(truth, 1)])
+
+
+# Several trainings in one log
+
+
+def numbered_steps(chance: random.Random, step_s: float, count: int) -> list[str]:
+    times = [step_s * chance.uniform(0.95, 1.05) for _ in range(count)]
+    return [f"step {k}/{count} loss {3 / (k + 3):.4f} time {1000 * t:.2f} ms" for k, t in enumerate(times, 1)]
+
+
+def _announced(chance: random.Random, kind: str, name: str) -> list[str]:
+    return {
+        "model": [f"Model: {name}"],
+        "script": [f"$ python -u {name}.py --workers {chance.randint(1, 9)}"],
+        "stage": [f"--- {name} ---"],
+        "batch": [f"train_batch_size: {name}"],
+        "heading": ["=" * 30, f" Training of {name} ", "=" * 30],
+        "fold": [f"===== Training fold {name} ====="],
+        "seed": [f"seed: {name}", "=" * 30, f"Training run {name}", "=" * 30],
+        "rate": [f"learning_rate: 0.{name}"],
+    }[kind]
+
+
+NAMES = {
+    "model": ("small", "large"), "script": ("train_small", "train_large"), "stage": ("Pretraining", "Fine-tuning"),
+    "batch": ("32", "256"), "heading": ("small", "large"), "fold": ("1", "2"), "seed": ("1", "2"), "rate": ("1", "01"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", NAMES)
+def test_trainings_of_one_log_are_runs_where_what_is_trained_differs(tmp_path: Path, kind: str, seed: int) -> None:
+    """Folds, seeds and learning rates are repeats of one training."""
+    chance = random.Random(f"{kind} {seed}")
+    lines = []
+    for name, step_s in zip(NAMES[kind], (0.1, 0.3), strict=True):
+        lines += [
+            *_announced(chance, kind, name),
+            "reading the data",
+            *numbered_steps(chance, step_s, chance.randint(8, 30)),
+        ]
+    path = log(tmp_path, *lines)
+    medians = asked(path, tmp_path, "SELECT round(median(step_s), 1) FROM steps GROUP BY part ORDER BY part")
+    if kind in ("fold", "seed", "rate"):
+        assert len(medians) == 1
+    else:
+        assert medians == [(0.1,), (0.3,)]

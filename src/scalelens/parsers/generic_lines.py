@@ -13,7 +13,7 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 A name comes before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
-of the count, or `Epoch 3: loss 1.2` after each end, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
+of the count, or `Epoch 3: loss 1.2` after each end (of a `step 20/328` as well, which then counts within its epoch), and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
@@ -70,7 +70,8 @@ second launch, where a third of the lines before the first record, and three or 
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
-it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
+it, where it stands once between two records.  So is the time since the start (`Elapsed time: 72.4s`, `总耗时: 72.4 秒`), where it grows from record
+to record by a third of its first value or more, and no validation or saving comes between most of these.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
 validation, and grows by one, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  Lines that sum up each epoch, a fifth of
 those of steps or fewer, are none of them; and of a `step` that begins anew in each epoch and a `global_step`, the second counts.  A mean over all epochs that a
@@ -99,7 +100,8 @@ tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gaine
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-An epoch whose losses of training and of validation have a line each ends once.
+An epoch whose losses of training and of validation have a line each ends once.  Lines such as `Train Loss: 2.1 | Train PPL: 8.2`
+and `Val.  Loss: 2.2`, which count nothing and stand at once after the line of an epoch without a loss, or at once before it, are of that epoch.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
 as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
 validation alone is not the epoch's.  Where each micro-step has a line (`micro_step 5 (step 1)`), the last one of a step is
@@ -147,6 +149,12 @@ nothing else tells the times of epochs, the one bar that counts these does, by i
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
+
+Where the count begins anew below lines that name another training than before, that is another run: another value of
+`Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`
+after `Pretraining`, `Training resnet50`, or another heading about training below a rule.  A setting also tells it where the opening of the log
+comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages
+of each fold do, divides nothing (tabular/unknown_logs/trainings.py).
 
 Samples:
     [Epoch 1/500][ 100:391]  Loss: 1.03 LR: 0.0001

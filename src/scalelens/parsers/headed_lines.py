@@ -24,6 +24,7 @@ they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` c
 total of the training after all epochs gives their mean, a metric.  A heading after which its own count comes again, or
 an earlier one, is of a launch that may have failed: it needs no numbers below it.  Bars between such lines, which may be anything, take nothing from that.
 A line below a heading that states a time in Chinese, Japanese or Korean is read as if its words were English.
+In a line that begins with the validation, numbers whose names do not say so are of it: `Val   Loss: 2.2 Acc: 0.4`.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 No time by stamps goes over a second launch: what stands before the first heading comes again there.
 
@@ -49,9 +50,10 @@ from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.epoch_times import is_elsewhere
-from scalelens.tabular.unknown_logs.fields import Field, parsed
+from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.launches import Launches
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable, column_of
+from scalelens.tabular.unknown_logs.results_beside import named_by_phase
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
@@ -231,7 +233,7 @@ class _Blocks:
                 left[whose] = self.lines_below = _BELOW_A_RULE
                 continue
             under_rule = False
-            fields = parsed(text).fields if not parts else []
+            fields = named_by_phase(text) if not parts else []
             ends = not fields and self.role == "step" and (not self.is_ruled or _RULED.search(text))
             left[whose] = 0 if ends else left[whose] - 1
             evaluates, elsewhere = bool(_EVALUATES.match(text)), is_elsewhere(text)

@@ -3,8 +3,10 @@
 With these facts, parts are joined to runs without reading their rows again.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from math import isfinite
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +21,8 @@ _TRACES = ("events",)  # tables whose ranks were traced
 _RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 _OF_TRAININGS = ("framework", "model", "global_batch_size", "outcome", "tp", "pp")  # facts that only a training has
 _NAMES = ("run_name", "run")
+_MOST_LOSSES = 10  # that are kept of a part
+_DIGITS = 9  # of each of them
 _FIRST_ABSOLUTE_NS = 10**18  # an event that starts earlier has a time since the zero of its trace
 
 _Row = dict[str, Any]
@@ -51,6 +55,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     result: str | None = None  # the first time or rate that sums up the run
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    losses: dict[str, tuple[float, float | None]] = {}  # loss and time of a few steps without a rank, the roundest ones
 
     def add(self, table: str, rows: Sequence[_Row]) -> None:
         """Adds the facts that rows of `table` hold."""
@@ -70,9 +75,29 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
                 ranges = name in ("step", "attempt", "ts")
                 both = pc.ends(rows[name]) if ranges else (rows[name][0].as_py(), rows[name][-1].as_py())
                 ends[0][name], ends[1][name] = both
-            for take in _TAKEN_FROM[table]:
+            for take in (_take_ends, _take_times):
                 take(self, ends)
+            self._add_losses_of_columns(rows)
             self.timed |= "step_s" in rows.column_names and rows["step_s"].null_count < rows.num_rows
+
+    def _add_losses_of_columns(self, rows: pa.Table) -> None:
+        if not {"step", "loss"} <= {*rows.column_names} or ("rank" in rows.column_names and rows["rank"][0].is_valid):
+            return
+        rows = rows.filter(pc.is_valid(rows["loss"]))
+        few = rows.filter(pc.is_in(rows["step"], pa.array(_roundest(*pc.ends(rows["step"])), rows["step"].type)))
+        times = few["step_s"].to_pylist() if "step_s" in few.column_names else [None] * few.num_rows
+        self.keep_losses(zip(few["step"].to_pylist(), few["loss"].to_pylist(), times, strict=True))
+
+    def keep_losses(self, records: Iterable[tuple[int, float, float | None]]) -> None:
+        """Keeps the losses of the roundest steps: two files of one training keep the same ones."""
+        found = {
+            step: (loss, step_s) for step, loss, step_s in records if isfinite(loss) and str(step) not in self.losses
+        }
+        kept = sorted({*map(int, self.losses), *found}, key=_roundness)[:_MOST_LOSSES]
+        self.losses = {
+            str(step): self.losses.get(str(step)) or (_short(found[step][0]), _short(found[step][1] or 0) or None)
+            for step in kept
+        }
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
@@ -96,7 +121,51 @@ def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
     facts.add_traced([row.get("rank") for row in rows], min(starts, default=None), max(starts, default=None))
 
 
+def _number_of(row: _Row) -> int | None:
+    """The step of a record; of one that counts epochs alone the epoch, below zero."""
+    step, epoch = row.get("step"), row.get("epoch")
+    if step is None and epoch is not None and float(epoch).is_integer():
+        return -int(epoch) - 1
+    return step
+
+
+def _roundness(step: int) -> tuple[int, int]:
+    """A key for sorting steps: those with more zeros at their end come first, then the lower ones."""
+    zeros = len(str(step)) - len(str(step).rstrip("0")) if step else 0
+    return -zeros, abs(step)
+
+
+def _roundest(first: int, last: int) -> set[int]:
+    """Of the steps between two, some of the roundest: several times as many as are kept."""
+    most, found = 10 * _MOST_LOSSES, set[int]()
+    for zeros in range(len(str(last)), -1, -1):
+        found.update(itertools.islice(range(-(-first // 10**zeros) * 10**zeros, last + 1, 10**zeros), most))
+        if len(found) >= most:
+            break
+    return found
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
 def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
+    _take_ends(facts, rows)
+    counted = [
+        (number, row["loss"], row.get("step_s"))
+        for row in rows
+        if row.get("loss") is not None
+        and row.get("rank") is None
+        and row.get("phase", "train") == "train"
+        and (number := _number_of(row)) is not None
+    ]
+    if counted:
+        of_round = _roundest(min(step for step, *_ in counted), max(step for step, *_ in counted))
+        round_ones = [record for record in counted if record[0] in of_round]
+        facts.keep_losses(round_ones if len(round_ones) >= _MOST_LOSSES else counted)
+
+
+def _take_ends(facts: PartFacts, rows: Sequence[_Row]) -> None:
     by_rank: dict[str, list[int]] = {}
     if len({row.get("rank") for row in rows}) == 1:
         by_rank[str(rows[0].get("rank"))] = [row.get("step") or 0 for row in rows]

@@ -19,7 +19,7 @@ import contextlib
 import itertools
 import operator
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import IO, Any
 
@@ -305,6 +305,11 @@ class Rows:
         if self.part in self.last_steps:
             self._parts_of_settings += 1
             self.announce_part()
+
+    def divide(self, lines: Iterable[int]) -> None:
+        """Records from each of these lines on are of another run, where no printed settings have divided the file."""
+        if not self._stretches:
+            self._stretches = sorted(lines)
 
     @property
     def is_split_otherwise(self) -> bool:

@@ -25,8 +25,8 @@ one folder, even if only one of them has steps, but for a launcher's beside thos
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
 its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder,
-to a history that was exported from W&B beside the client's own record of the run, and to what ms-swift printed above
-the folder into which it wrote the same steps.
+to a history that was exported from W&B beside the client's own record of the run, to what ms-swift printed above the
+folder into which it wrote the same steps, and to a table that no format knows with the losses of a log at its steps.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 
@@ -41,6 +41,7 @@ from scalelens.runs.captures import attach_captures
 from scalelens.runs.copies import Originals
 from scalelens.runs.leftovers import attach_leftovers
 from scalelens.runs.lookups import Lookup, Tie
+from scalelens.runs.made_tables import attach_tables
 from scalelens.runs.part import Part
 from scalelens.runs.results import attach_results, attach_systems
 from scalelens.runs.run import Run
@@ -51,6 +52,7 @@ from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
 _OF_A_PLAN = {"planned_runs"}  # of runs to come: the file belongs to none
+_TABLES = {"generic_csv", "generic_json", "generic_jsonl", "column_lines"}
 # The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
 _TRACKED = re.compile(
     r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
@@ -106,6 +108,7 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
         else:
             runs += split_by_rank(group, rule, leftovers)
     runs = attach_trackers(attach_exports(attach_captures(merge_ranks(runs, ties), ties), ties), ties)
+    runs = attach_tables(runs, ties)
     attach_leftovers(leftovers, runs, ties)
     attach_results(results, runs, workpackages, ties)
     _attach_twins(twins, runs)
@@ -133,7 +136,7 @@ def _parts_of(live: Live) -> list[Part]:
     parts = [
         Part(
             entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run,
-            tuple(results.get(entry.file_id, ())), is_result(entry),
+            tuple(results.get(entry.file_id, ())), is_result(entry), is_table=_is_table(entry),
         )
         for entry in entries
         for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
@@ -141,6 +144,11 @@ def _parts_of(live: Live) -> list[Part]:
         if set(facts.rows) not in ({"problems"}, _OF_A_PLAN, _OF_A_PLAN | {"problems"})
     ]  # fmt: skip
     return sorted(parts, key=lambda part: (part.path, part.part))
+
+
+def _is_table(entry: Entry) -> bool:
+    """Whether a file is a table of steps that no format knows, so that anyone may have made it."""
+    return not _TABLES.isdisjoint(entry.formats)
 
 
 def _with_jobs_of_namesakes(parts: list[Part], ties: list[Tie]) -> list[Part]:

@@ -122,7 +122,7 @@ def _tells_rising(shape: Shape) -> bool:
 
 def _is_beside_loss(shape: Shape) -> bool:
     """Whether its lines state a loss, and no stamp may contradict a time that is the same in each."""
-    return not shape.with_stamp and any(map(_LOSS.search, shape.names))
+    return not shape.with_stamp and shape.states_loss
 
 
 def _times_in(

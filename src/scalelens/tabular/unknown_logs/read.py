@@ -21,6 +21,7 @@ from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
+from scalelens.tabular.unknown_logs.results_beside import results_beside
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.stated_times import Whole
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -76,8 +77,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         return None if printed else ""
     shape = _bar_of_its_steps(shape, shapes) or shape
     table = LineTable(shape)
-    if not measures_time(shape):
-        table.beside = times_beside(source, table)
+    table.beside = {} if measures_time(shape) else times_beside(source, table)
+    table.results = results_beside(source, table)
     table.wholes = functools.partial(_wholes, source, shapes, table)
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
@@ -210,6 +211,7 @@ def _read_shape(
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
+    rows.divide(table.other_trainings)
     by_clock = any(reading.column == BY_CLOCK and reading.role for reading in readings)
     parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,

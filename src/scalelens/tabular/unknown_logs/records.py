@@ -16,10 +16,10 @@ from scalelens.tabular.roles import ColumnReading
 from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
-from scalelens.tabular.unknown_logs.launches import Launches
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 from scalelens.tabular.unknown_logs.stated_times import StatedTimes, Whole
+from scalelens.tabular.unknown_logs.trainings import Trainings
 from scalelens.tabular.unknown_logs.validations import Validations
 
 TIMES = UNITS_OF_KIND["time"]
@@ -101,10 +101,12 @@ class LineTable:
         self.always = [name for name in self.usual if names[name] >= least]
         self.epochs_are_timed = False  # whether other lines state the time of each epoch
         self.beside: dict[int, tuple[str, Any]] = {}  # by line: the time of its step that another line states
+        self.results: dict[int, dict[str, Any]] = {}  # by line: what its epoch gave, in lines beside it
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
         self.after_launches: set[int] = set()  # lines of the records before which the program was launched again
+        self.other_trainings: set[int] = set()  # lines of the first records of other trainings than the one before
         self.stated = StatedTimes()
         self.rate_decimals: int | None = None  # most digits after the point of its rates of steps per second
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
@@ -130,6 +132,7 @@ class LineTable:
         roles = self.shape.roles
         epoch = "epoch" in roles or self.epoch_name is not None
         labels: list[str] = []
+        of_an_epoch = ("batch", "step") if roles == ["step"] and self.shape.has_total else ("batch",)  # `step 20/328`
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
             if k == self.shape.drawn:  # the step through the run follows from it
                 self.columns["step"] = STEP
@@ -159,7 +162,7 @@ class LineTable:
             if not epoch and (self.shape.is_drawn_again or self.shape.one_for_each_epoch):
                 self.columns["epoch"] = EPOCH
         elif not epoch and any(
-            self.shape.falls[k] and (role == "of_all" or (role == "batch" and self.shape.is_between_epochs))
+            self.shape.falls[k] and (role == "of_all" or (role in of_an_epoch and self.shape.is_between_epochs))
             for k, role in enumerate(roles)
         ):
             self.columns["epoch"] = EPOCH  # from the lines before
@@ -247,11 +250,11 @@ class LineTable:
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
         pause = paused = False  # before the line, and before the record that it may go on with
-        validations, launches = Validations(BY_CLOCK), Launches()
+        validations, trainings = Validations(BY_CLOCK), Trainings()
 
         def look(raw: bytes) -> None:
             nonlocal pause
-            launches.look(raw)
+            trainings.look(raw)
             pause = pause or bool(PAUSES.search(raw))
             self.note_times(raw)
 
@@ -280,13 +283,13 @@ class LineTable:
                     printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
                     cells = {**cells, **last[1].record.cells, **printed}
                     is_cut = False
-                    launches.go_on(last[1].record.line, line.number)
+                    trainings.launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
                     yield last[1]
                 if pause and len(self.after_pauses) < _MOST_KEPT:
                     self.after_pauses.add(line.number)
-                launches.take(line.number, (cells.get("rank"), cells.get("worker")))
+                trainings.take(line.number, (cells.get("rank"), cells.get("worker")), self.counts_of(cells))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
                 last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
@@ -296,10 +299,15 @@ class LineTable:
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
-        self.after_launches = launches.told
+        self.after_launches, self.other_trainings = trainings.launches.told, trainings.others
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
             yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+
+    def counts_of(self, cells: dict[str, Any]) -> list[Any]:
+        """What a record counts: the epoch, or the step where none is known."""
+        role = "epoch" if "epoch" in self.columns else "step" if "step" in self.columns else "batch"
+        return [cells.get(self.columns.get(role, ""))]
 
     def note_times(self, raw: bytes) -> None:
         """Notes the times that a line states which is not a record."""
@@ -372,6 +380,7 @@ class LineTable:
         if line.number in self.beside:
             column, value = self.beside[line.number]
             cells.setdefault(column, value)
+        cells = {**self.results.get(line.number, {}), **cells}
         if line.rank is not None:
             cells.setdefault("rank", line.rank)
         if line.location is not None:

@@ -94,6 +94,7 @@ _MARK = re.compile(
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
 _EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
 _STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
+_RESUMES = re.compile(r"\W*(?:(?:resum|load|restor)\w*|checkpoint:)", re.IGNORECASE)  # before the epoch of a launch
 # A count with one of these words is of steps, or of what they are made of.
 _STEPS_OR_PARTS = re.compile(
     r"train|progress|iter|(?<![a-z])it(?![a-z])|step|batch|update|game|episode|frame|sample|image|img|file|chunk|shard"
@@ -137,6 +138,7 @@ class Shaped(NamedTuple):
     def ended(self) -> float | None:
         """The epoch that the line counts, if it counts nothing else and states a loss."""
         alone = len(self.counts) == 1 and self.counts[0].role == "epoch" and not self.parsed.bar
+        alone = alone and not _RESUMES.match(self.key[0])
         ends = alone and any(_LOSS.search(field.name) for field in self.parsed.fields)
         return self.parsed.fields[self.counts[0].field].value if ends else None
 
@@ -654,6 +656,11 @@ class Shape:
         """Whether each of its lines counts an epoch and states its loss: the epoch is over."""
         each = all(self.names[name] == self.lines for name in self.names if _LOSS.search(name))
         return self.of_epochs_alone and each and any(map(_LOSS.search, self.names))
+
+    @property
+    def states_loss(self) -> bool:
+        """Whether one of its numbers is a loss."""
+        return any(map(_LOSS.search, self.names))
 
     @property
     def may_count_samples(self) -> bool:
