@@ -1,9 +1,11 @@
 """Checks a document with the forms that its own numbers fulfill, and with every identity."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 
 from scalelens.audit import identities
 from scalelens.audit.document import Document
+from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms import accusing, aligned, constants, twice
 from scalelens.audit.prose import accusing as prose
@@ -40,6 +42,34 @@ from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row
 from scalelens.folders import modules_of
 
+_STATEMENTS = (
+    equations.find,
+    comparisons.find,
+    totals.find,
+    terms.find,
+    groups.find,
+    pairs.find,
+    bound.find,
+    lone.find,
+    frames.find,
+    amounts.find,
+    parts.find,
+    conversions.find,
+    products.find,
+    restated.find,
+    repeated.find,
+    listed.find,
+    twice.find,
+    aligned.find,
+    retold.find,
+    headed.find,
+    neighbors.find,
+    labelled.find,
+    exchanged.find,
+    echoes.find,
+    records.find,
+    prose.find,
+)
 _GIVEN_TWICE = "a number that is given twice"
 _MOST_WRONG = 2  # records of a log
 
@@ -50,42 +80,14 @@ def inconsistencies(document: Document) -> list[Finding]:
     places = {(number.table, number.row) for finding in found for number in finding.numbers if number.table is not None}
     found += [
         finding
-        for finding in accusing.find(document)
+        for finding in _weighed(accusing.find, document)
         if all((number.table, number.row) not in places for number in finding.numbers[:1])
     ]
-    found += [*constants.find(document), *roles.find(document), *physics.find(document), *limits.find(document)]
-    lines = {finding.numbers[0].line for finding in found}
-    statements = (
-        equations.find,
-        comparisons.find,
-        totals.find,
-        terms.find,
-        groups.find,
-        pairs.find,
-        bound.find,
-        lone.find,
-        frames.find,
-        amounts.find,
-        parts.find,
-        conversions.find,
-        products.find,
-        restated.find,
-        repeated.find,
-        listed.find,
-        twice.find,
-        aligned.find,
-        retold.find,
-        headed.find,
-        neighbors.find,
-        labelled.find,
-        exchanged.find,
-        echoes.find,
-        records.find,
-    )
-    for stated in statements:
-        found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]
+    for rule in (constants.find, roles.find, physics.find, limits.find):
+        found += _weighed(rule, document)
+    for rule in _STATEMENTS:
         lines = {finding.numbers[0].line for finding in found}
-    found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
+        found += [finding for finding in _weighed(rule, document) if finding.numbers[0].line not in lines]
     found = [
         finding
         for finding in found
@@ -102,6 +104,12 @@ def inconsistencies(document: Document) -> list[Finding]:
     ]
     found = _without_logs(document, found)
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))
+
+
+def _weighed(rule: Callable[[Document], Iterable[Finding]], document: Document) -> list[Finding]:
+    """What a rule finds, as far as its evidence is enough."""
+    name = rule.__module__.removeprefix(f"{__package__}.")
+    return [finding for finding in rule(document) if is_enough(finding, name)]
 
 
 def _without_logs(document: Document, found: list[Finding]) -> list[Finding]:

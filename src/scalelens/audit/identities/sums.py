@@ -76,11 +76,20 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     total, *parts = exact[-1], *exact[:-1]
     if _leaves_rows_out(table, column, total, len(parts)):
         return None
+    if any(not value(total).apart(each) for each in _without_some(parts)):
+        return None  # a total of some of the rows
     right = reduce(Bounds.__add__, map(value, parts))
     if "." in total.text and all("." not in part.text for part in parts):
         room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
         right = Bounds(right.low - room, right.high + room)
     return total, right
+
+
+def _without_some(parts: list[Number]) -> Iterator[Bounds]:
+    """What the rows add up to without the first or the last ones, or without one in between."""
+    kept = [parts[k:] for k in (1, 2)] + [parts[:-k] for k in (1, 2)]
+    kept += [parts[:k] + parts[k + 1 :] for k in range(1, len(parts) - 1)]
+    return (reduce(Bounds.__add__, map(value, each)) for each in kept if len(each) > 1)
 
 
 def _leaves_rows_out(table: TextTable, column: int, total: Number, parts: int) -> bool:

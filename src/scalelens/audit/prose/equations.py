@@ -86,6 +86,7 @@ _IN_DIGITS = ("two digits are swapped", "one digit differs")
 _OFTEN = ("two", "60", "3,600", "a thousand", "a million")  # factors that a text may leave out
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _NAMED = re.compile(r"^\S+$|\d\s+[A-Za-z_]\w*$")  # the value of a name alone, or with the next name
+_GLUED = re.compile(r"[A-Za-z_]\w*=$")
 _SHOWN = 60
 _POWERS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _CHANNELS = (3, 4)
@@ -183,7 +184,7 @@ def _of_sides(
         return None  # "4 layers × 4 heads × 200 dim = 1.99M params"
     if is_setting(line, begin, left) or may_be_upside_down(left, left_tokens, right):
         return None
-    if _is_of_names(line, begin, sign, left):
+    if _is_of_names(line, begin, sign, left) or _is_a_proverb(left, right):
         return None
     if not cut and right.operators and line.count("(") > line.count(")"):
         return None  # it goes on in the next line
@@ -225,10 +226,18 @@ def _names_something_else(left: Value, left_text: str, right_text: str, slipped:
 
 def _is_of_names(line: str, begin: int, sign: re.Match[str], left: Value) -> bool:
     """Whether an equals sign stands among names: "A=2/16=4/32=8", "matched=500/500 confidence=0.945"."""
+    is_quotient = set(left.operators) == {"/"}
+    if is_quotient and _GLUED.search(line[begin : sign.end()]) and not line[sign.end() : sign.end() + 1].isspace():
+        return True  # "epoch 100/150 loss=0.93"
     if not begin or line[begin - 1] != "=":
         return False
     is_named = set(left.operators) == {"/"} and _NAMED.search(line[begin : sign.start()])
     return bool(is_named) or not re.search(r"\s", line[begin : sign.end()])
+
+
+def _is_a_proverb(left: Value, right: Value) -> bool:
+    """Whether no number has two digits: 2 + 2 = 5 is hardly a measurement."""
+    return all(len(re.sub(r"\D", "", each.text)) == 1 for each in (*left.numbers, *right.numbers))
 
 
 def _is_slipped(left: Value, right: Value) -> bool:

@@ -16,6 +16,7 @@ from itertools import takewhile
 from math import copysign, log2, log10, sqrt
 
 from scalelens.audit.document import Document, TextTable
+from scalelens.audit.evidence import needed_of_a_pair
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.places import Place, digits_of, middle_of
 from scalelens.audit.prose.weights import (
@@ -49,6 +50,7 @@ _LEAST_OF_OTHERS, _LEAST_OF_POINT = 2, 3  # numbers of each sentence that the ot
 _TWO_RUNS = 1.01  # two measurements of one thing are within it
 _LISTED = 8  # numbers of each of two sentences that the other one has not
 _NAME = re.compile(r"(?=\d*[^\W\d])\w+(?:[-.]\w+)*")  # not a number alone
+_WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
 _FENCE = re.compile(r"\s*```")
 
@@ -92,6 +94,8 @@ class Likeness:
         for place in places:
             self._sizes[place.shape].append(middle_of(place.number))
         self._rows: dict[int, _Rows] = {}
+        printed = {(place.significant, place.digits.strip("0")) for place in places}
+        self._alike = Counter(significant for significant, _ in printed)
 
     def is_one(self, slip: str, a: Place, b: Place, pairs: int, is_given: Callable[[], bool]) -> bool:
         """Whether two places are of one measurement.
@@ -104,8 +108,10 @@ class Likeness:
         kind = (SENTENCES, MIXED, TABLES)[tables]
         if kind == TABLES and slip != POINT and _common(a, b) < _LEAST_COMMON:
             return False
+        alike = self._alike[min(a.significant, b.significant)]
         if slip == POINT and many:
-            return bool((a.near | a.wide) & (b.near | b.wide) or a.others & b.others)
+            near = bool((a.near | a.wide) & (b.near | b.wide)) and not (kind == TABLES and _have_other_labels(a, b))
+            return near or bool(a.others & b.others)
         if kind == SENTENCES and _unshared(a, b) >= _LISTED:
             return False  # two rows of what was a table
         if kind == TABLES and _are_two_rows(a, b):
@@ -127,6 +133,7 @@ class Likeness:
         shown = sum(weight * each for weight, each in zip(WEIGHTS[slip, digits], features, strict=True))
         is_short = slip != DIGIT and min(a.significant, b.significant) < _VERY_LONG
         enough = LIMITS[slip, kind][many] + (IF_SHORT if is_short else 0.0)
+        enough += needed_of_a_pair(slip, min(a.significant, b.significant), alike)
         if kind == TABLES and _common(a, b) < _LEAST_COMMON:
             enough += IF_ALONE
         if of_another and slip == SWAPPED:
@@ -264,6 +271,12 @@ def _are_two_rows(a: Place, b: Place) -> bool:
         labels.append({*_NAME.findall(label)})
         names.append({*_NAME.findall(f"{label} {heading}")})
     return bool(labels[0] - names[1] and labels[1] - names[0])
+
+
+def _have_other_labels(a: Place, b: Place) -> bool:
+    """Whether the labels of two rows have no word in common: record 41 and record 11."""
+    labels = [{*_WORD.findall(each.table.texts[each.number.row or 0][0].lower())} for each in (a, b) if each.table]
+    return len(labels) > 1 and all(labels) and labels[0].isdisjoint(labels[1])
 
 
 def _unshared(a: Place, b: Place) -> int:

@@ -49,6 +49,7 @@ _FORMS = (
 )
 _OTHER = re.compile(r"\b(?:accuracy|confidence|interval|quantile|percentile|respectively|each|average|mean|median)\b")
 _MOST_NUMBERS = 9
+_NEXT_RATIO = re.compile(r"<(\d+)>(?: ?(?:→|->|=>) ?|\*{0,2} (?:[a-z]+ )?into an? \*{0,2})<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -79,8 +80,9 @@ def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
     if any(not _wide(value(sentence.numbers[k])).apart(way) for k in said for way in ways[k]):
         return None
     for k in said:
-        if re.search(rf"<\d+> ?(?:→|->|=>) ?<{k}>", sentence.marked):
-            continue  # "the ratio went 1.49× → 1.33×"
+        chained = [tuple(map(int, found.groups())) for found in _NEXT_RATIO.finditer(sentence.marked)]
+        if any(k == second or (k == first and second in said) for first, second in chained):
+            continue  # "the ratio went 1.49× → 1.33×", "turned a 1.7× win into a 0.73× loss"
         before, _, after = sentence.marked.partition(f"<{k}>")
         if is_in_another(before, after):
             continue

@@ -352,9 +352,9 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
 
 
 def is_of_a_size(number: Number, cell: Number) -> bool:
-    """Whether one of two whole numbers is a power of two: 2,048 and 20,480 tokens are both usual sizes."""
-    whole = [each.text.replace(",", "") for each in (number, cell)]
-    return all(map(str.isdigit, whole)) and any(int(each) & (int(each) - 1) == 0 for each in whole)
+    """Whether one of two numbers is a power of two: 2,048 and 20,480 tokens are usual sizes, and a batch of 128."""
+    whole = [text for each in (number, cell) if (text := each.text.replace(",", "")).isdigit()]
+    return any(int(each) & (int(each) - 1) == 0 for each in whole)
 
 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
