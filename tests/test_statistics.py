@@ -29,7 +29,7 @@ from scalelens.statistics.effective_size import (
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, median_intervals
 from scalelens.statistics.plain_median import median
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
-from scalelens.statistics.rounding import decimal_step, widened
+from scalelens.statistics.rounding import decimal_step, spread_over_steps, widened
 from scalelens.statistics.significance import benjamini_hochberg, holm
 from scalelens.statistics.steps import quantiles_of_ordered
 
@@ -213,10 +213,22 @@ def test_equal_times_of_no_known_rounding_have_no_ci95() -> None:
     [
         ([0.4], 0.1), ([12.0], 1), ([0.4, 0.5, 1.7], 0.1), ([346.7, 346.71], 0.01), ([2.0, 2.5, 3.0], 0.5),
         ([60 * 0.1, 60 * 0.2, 60 * 0.7], 6), ([437.1 / 1000, 440 / 1000], 0.0001), ([0.0], 1), ([1 / 3], 0), ([0.4, 1 / 3], 0),
+        ([1e20, 3e20], 0),
     ],
 )  # fmt: skip
 def test_step_of_rounding(values: list[float], step: float) -> None:
     assert decimal_step(np.array(values)) == pytest.approx(step)
+
+
+def test_rounded_values_are_spread_over_their_step() -> None:
+    assert spread_over_steps(np.array([0.1, 0.2, 0.2, 0.4])) == pytest.approx([0.1, 0.175, 0.225, 0.4])
+    for values in ([0.1, 0.2, 0.4], [1 / 3, 1 / 3, 0.4]):
+        assert spread_over_steps(np.array(values)).tolist() == values
+
+
+def test_values_that_lie_next_to_a_step_stay_in_order() -> None:
+    values = np.array([1.0, 1.0, 1.00000001, 1000000.0000009])
+    assert spread_over_steps(values) == pytest.approx([2 / 3, 1.0, 4 / 3, 1000000.0])
 
 
 def test_times_of_rounded_rates_are_as_coarse_as_the_next_time() -> None:

@@ -1,11 +1,11 @@
 """What an accusation is worth: the one place where the findings of all rules get their verdict.
 
-A rule says that numbers do not fit, and which slip would mend them.  But numbers that have nothing to do with each
-other do not fit either, and many of them are a slip away from fitting: a number of two digits is one digit away from a
-fifth of all others.  So each finding is weighed by how often numbers that are printed like these would be mended by
-such a slip, in any of the ways that were tried.  How rare that must be follows from what shows that the relation is
-meant at all: other rows of a table in which it holds, signs that write it out, words that say it, or only that the
-numbers stand near each other.  And nothing is accused that another usual relation of the same numbers explains.
+A rule says that numbers do not fit together, and which slip would explain it.  Unrelated numbers do not fit together
+either, and often a slip would seem to explain that too: changing one digit turns a number of two digits into a fifth of
+all others.  So each finding is weighed by how often such a slip would make unrelated numbers fit that are printed with
+as many digits, in any of the ways that were tried.  How rare that must be depends on what shows that the author meant
+the relation: other rows of a table in which it holds, signs that write it out, words that say it, or only that the
+numbers stand near each other.  Nothing is accused that another usual relation of the same numbers explains.
 """
 
 import re
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from math import comb, log10
 
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import FACTORS
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.units import base
@@ -27,7 +28,7 @@ _SWAPPED, _DIGIT, _SIGN, _FACTOR = (
 )
 _SLIP = re.compile(rf"\((?:in (?P<of>[^:()]+): )?(?P<kind>{_SWAPPED}|{_DIGIT}|{_SIGN}|{_FACTOR}[\w, ]+)\)\.$")
 _EXPONENT = re.compile(r"[eE][-+]?\d+$")
-_FACTORS = 6  # that are no power of ten, or more than one
+_FACTORS = len(FACTORS) - 1  # that a slip is tried with, besides ten
 _DIGITS = 10
 
 # How many coincidences a finding may be expected to be, by what shows that its relation is meant.
@@ -133,7 +134,7 @@ def _width(number: Number) -> float:
 
 
 def _is_explained(finding: Finding) -> bool:
-    """Whether another usual relation of the same three numbers holds: "2.2x slower" divides, "+55 %" is no difference.
+    """Whether another usual relation of the same three numbers holds, such as a ratio where a difference was tried.
 
     A sign is wrong or right by how the other rows have it.
     """

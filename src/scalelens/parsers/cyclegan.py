@@ -6,10 +6,10 @@ Yields: params, steps, phases, metrics
 Source: util/visualizer.py, print_current_losses(); train.py; options/base_options.py, print_options()
 
 `iters` are images since the epoch began, and `time` is of one image: the seconds of an iteration, from its images in memory
-to its losses on the host, over the batch; images that are displayed in that iteration are in it, and what the device had
-yet to compute of the steps before.  The time of a step is that by the batch, where the table of options and the number of
-images come before; else `time` is a metric, since forks print other things there.  Where the epochs are too short for all
-of their steps to take as long (`Time Taken`), it is no time of the others, and a metric.  `data` is the wait for the
+to its losses on the host, over the batch.  It includes displaying images in that iteration, and waiting for what the
+device still had to compute of the steps before.  The time of a step is that by the batch, where the table of options and the number of
+images come before; else `time` is a metric, since forks print other things there.  It is also a metric where the epochs
+(`Time Taken`) are too short for all of their steps to have taken that long.  `data` is the wait for the
 batch, not divided.  CUT smooths `time`: a running mean.  Lines without `data` are of the first versions (one iteration),
 SPADE (one, with the wait for data) and pix2pixHD (a mean since the line before, likewise); of other forks their time is a
 metric.  The batch is of all GPUs, in lines of a rank its own.  Epochs count from 1 there, from 0 here.
@@ -51,10 +51,8 @@ _OPTION = re.compile(r"\s*(\w{1,60}): (.*?)\s*(?:\[default: .*\])?\s*\Z")
 _LAUNCH = re.compile(r"={5,} Training Loss \(.{5,60}\) ={5,}\s*\Z")
 _OF_TIME = ("step_s", "data_s", "value_kind", "averaged_steps")
 _MOST_HELD = 20_000
-_LONGER = 1.05  # than the epoch, by which the steps of one are to be for their times to be no usual ones
-_TOO_LONG = (
-    "the steps of an epoch would take longer than the epoch: the printed ones are none of the usual, and metrics"
-)
+_LONGER = 1.05  # than an epoch its steps would be: then the printed ones are longer than the others
+_TOO_LONG = "steps as long as those printed would take longer than the epoch: other steps are faster, and these times are metrics"
 
 
 class Reader:

@@ -29,8 +29,8 @@ def decimal_step(distinct: _Values) -> float:
 def spread_over_steps(ordered: _Values) -> _Values:
     """Rounded values in order of size, shape (n,), with those that tie spread evenly over their step.
 
-    A density that is fitted to values as they stand says more of the steps than of the values.  Values of which none
-    tie, and those that are no multiples of a decimal step, stay as they are.
+    A density that is fitted to rounded values describes the rounding.  Values without ties, and those that are not
+    multiples of a decimal step, are returned unchanged.
     """
     distinct = np.unique(ordered)
     step = decimal_step(distinct) if len(distinct) < len(ordered) else 0.0
