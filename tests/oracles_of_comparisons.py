@@ -161,11 +161,20 @@ def history(study: Study, row: Row) -> Row:
         "level": scipy.stats.gmean(levels[place >= change])}  # fmt: skip
     if place == change:
         expected["slowdown"] = scipy.stats.gmean(levels[1]) / scipy.stats.gmean(levels[0]) - 1
-        logs = np.log(np.concatenate(levels))
-        far = 4 * scipy.stats.median_abs_deviation(logs, scale=1 / 1.4826)
-        clipped = np.clip(logs, np.median(logs) - far, np.median(logs) + far)
-        expected["p_value"] = (len(alike) - 1) * scipy.stats.ttest_ind(clipped[:change], clipped[change:]).pvalue
+        n, clipped = len(alike), clipped_far(np.log(np.concatenate(levels)))
+        test = scipy.stats.ttest_ind(clipped[:change], clipped[change:])
+        rests = [level - level.mean() for level in map(clipped_far, map(np.log, levels))]
+        likeness = sum(rest[1:] @ rest[:-1] for rest in rests) / sum(rest @ rest for rest in rests)
+        phi = np.clip((n * likeness + 2) / max(n - 8, n / 2) - 0.5 / np.sqrt(n), 0, 0.95)
+        t = abs(test.statistic) * np.sqrt((1 - phi) / (1 + phi))
+        expected["p_value"] = (n - 1) * 2 * scipy.stats.t.sf(t, test.df)
     return expected
+
+
+def clipped_far(logs: Values) -> Values:
+    """Logarithms, none farther than four robust sigma from their median."""
+    far = 4 * scipy.stats.median_abs_deviation(logs, scale=1 / 1.4826)
+    return np.asarray(np.clip(logs, np.median(logs) - far, np.median(logs) + far))
 
 
 # Accuracy

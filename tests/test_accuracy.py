@@ -249,6 +249,25 @@ def test_the_first_rank_with_scores_counts(warehouse: Warehouse) -> None:
     assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.9] * 3
 
 
+def test_ranks_that_are_not_told_apart_make_one_row_of_a_step(warehouse: Warehouse) -> None:
+    """Two nodes wrote into one log without a rank: their losses alternated, and the curve was a sawtooth."""
+    training(warehouse, [0.1, 0.3, 0.3, 0.5, 0.5, 0.7])
+    warehouse.connection.execute("UPDATE steps SET step = line // 2 + 1")
+    rows = warehouse.ask("FROM accuracy_curve()")
+    assert [(row["step"], row["n_records"]) for row in rows] == [(1, 2), (2, 2), (3, 2)]
+    assert [row["score"] for row in rows] == pytest.approx([0.2, 0.4, 0.6])
+
+
+def test_a_step_that_is_counted_anew_is_another_row(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1, 0.2, 0.3, 0.4])
+    warehouse.connection.execute("UPDATE steps SET step = line % 2 + 1")
+    assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.1, 0.2, 0.3, 0.4]
+    warehouse.connection.execute("UPDATE steps SET step = 1, epoch = line")
+    assert [row["n_records"] for row in warehouse.ask("FROM accuracy_curve()")] == [1] * 4
+    warehouse.connection.execute("UPDATE steps SET step = NULL, epoch = 1")
+    assert [row["n_records"] for row in warehouse.ask("FROM accuracy_curve()")] == [1] * 4
+
+
 def test_a_metric_of_a_validation_makes_the_other_one_that_of_the_training(tmp_path: Path) -> None:
     """Keras prints both in one line: the higher accuracy of the training is not that of a validation."""
     rows = "".join(f"{epoch},{1 / epoch},{0.2 * epoch},{0.1 * epoch}\n" for epoch in range(1, 5))

@@ -1,5 +1,6 @@
 """Where the level of a series of runs changes.  Deterministic: no permutation is drawn."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ _LASTING = 4  # runs of every other level: of runs that are slow one by one, fou
 _FARTHEST = 4.0  # robust sigma that a run counts for at most, so that one of 30 % is no more than a slow one
 _LENIENT = 0.2  # p-value at which a part is cut further, before the cuts are judged together: a short bump is two cuts
 WEAK, STRICT = 0.05, 0.01  # chance that a series without any change has a point, about
+_ALIKE_BY_CHANCE = 0.5  # standard errors of the lag-1 autocorrelation: what is below is not believed
+_MOST_ALIKE = 0.95  # lag-1 autocorrelation that is believed at most
 
 
 class ChangePoint(NamedTuple):
@@ -19,7 +22,7 @@ class ChangePoint(NamedTuple):
 
     position: int  # of the first run of the new level, from 0
     ratio: float  # geometric mean of the new level over that of the old
-    p_value: float  # of Student's t-test between the two levels, times the number of possible positions
+    p_value: float  # of Student's t-test between the levels, wider by autocorrelation, times the possible positions
     is_weak: float  # 1 where the point would vanish under the strict limit, else 0
 
 
@@ -41,8 +44,11 @@ def energy_statistics(values: Values) -> Values:
     return np.asarray(left * right / n * distance)
 
 
-def t_test(first: Values, second: Values) -> float:
-    """Two-sided p-value of Student's t-test, with one variance for both: a level of two runs has none of its own."""
+def t_test(first: Values, second: Values, widening: float = 1.0) -> float:
+    """Two-sided p-value of Student's t-test, with one variance for both: a level of two runs has none of its own.
+
+    With `widening` times the error that independent runs have.
+    """
     from scipy.special import stdtr
 
     n, m = len(first), len(second)
@@ -50,7 +56,7 @@ def t_test(first: Values, second: Values) -> float:
     if difference == 0:
         return 1.0
     squares = float(np.sum((first - np.mean(first)) ** 2) + np.sum((second - np.mean(second)) ** 2))
-    error = np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
+    error = widening * np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
     return float(2 * stdtr(n + m - 2, -difference / error)) if error > 1e-12 * difference else 0.0
 
 
@@ -66,7 +72,8 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     A level lasts.  Single slow runs are clipped to four robust sigma before they are tested, and two of them side by
     side are no level unless they are the last.
 
-    Runs are taken as independent.  What drifts, or alternates between modes for days, has points that are no events.
+    Where runs are like the one before, the error of a level is wider (`_widening`).  What drifts over the whole series,
+    or alternates between modes for days, still has points that are no events.
     """
     logs = np.log(values)
     cuts = _candidates(logs)
@@ -127,8 +134,26 @@ def _cut_of_a_brief_level(n: int, cuts: list[int], p_values: list[float]) -> int
 def _p_values(logs: Values, cuts: list[int]) -> list[float]:
     """P-value of each cut, between the levels before and after it."""
     ends = [0, *cuts, len(logs)]
+    widening = _widening([_clipped(logs[start:end]) for start, end in pairwise(ends)])
     tests = []
     for k, cut in enumerate(cuts):
         both = _clipped(logs[ends[k] : ends[k + 2]])
-        tests.append(t_test(both[: cut - ends[k]], both[cut - ends[k] :]))
+        tests.append(t_test(both[: cut - ends[k]], both[cut - ends[k] :], widening))
     return [min(1.0, (len(logs) - 1) * p_value) for p_value in tests]
+
+
+def _widening(levels: list[Values]) -> float:
+    """How many times the error of a level's mean is what it would be of independent runs, 1 or more.
+
+    As of a first-order autoregressive series, by the likeness of neighbors within all levels.  To subtract the means of
+    the levels takes likeness away, by about (1 + 4 phi) / n for each of them (see `level_shifts.long_run_variance`).
+    """
+    n, many = sum(map(len, levels)), len(levels)
+    rests = [level - np.mean(level) for level in levels]
+    squares = sum(float(np.sum(rest * rest)) for rest in rests)
+    if squares == 0:
+        return 1.0
+    r = sum(float(np.sum(rest[1:] * rest[:-1])) for rest in rests) / squares
+    alike = (r * n + many) / max(n - 4 * many, n / 2) - _ALIKE_BY_CHANCE / np.sqrt(n)
+    alike = min(max(alike, 0.0), _MOST_ALIKE)
+    return float(np.sqrt((1 + alike) / (1 - alike)))

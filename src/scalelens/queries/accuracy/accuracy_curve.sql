@@ -3,7 +3,8 @@
 -- Answers: How well did the model do, and when?
 --   If several ranks print scores, those of the first rank with scores count: in a pipeline only the last stage has any.
 --   Validation counts as a whole: its batches become one row per epoch.  Training rows are the records as logged, each
---   for one batch or for the batches since the previous record.
+--   for one batch or for the batches since the previous record.  Where ranks that are not told apart log a step one
+--   after another, it is one row, with the mean of their scores.
 --
 -- Formula: elapsed_s is the wall-clock time since the run began, where the log has both times; else the wall-clock time
 --   since the first time stamp, less the step that it ends; else the sum of the training steps logged so far.  `clock`
@@ -56,6 +57,16 @@ validations AS (
         count(*) AS n_records
     FROM scored WHERE phase = 'validation'
     GROUP BY run_id, attempt, phase, epoch, CASE WHEN epoch IS NULL THEN concat(file_id, line) END),
+beginnings AS (
+    SELECT *, step IS NULL OR {'epoch': epoch, 'step': step} IS DISTINCT FROM
+        {'epoch': lag(epoch) OVER in_order, 'step': lag(step) OVER in_order} AS begins
+    FROM scored WHERE phase = 'train'
+    WINDOW in_order AS (PARTITION BY run_id, attempt, file_id ORDER BY line)),
+trained AS (
+    SELECT run_id, file_id, max(line) AS line, attempt, phase, epoch, step, max(ts) AS ts,
+        sum(score ORDER BY line) / count(*) AS score, count(*) AS n_records
+    FROM (SELECT *, count_if(begins) OVER (PARTITION BY run_id, attempt, file_id ORDER BY line) AS place FROM beginnings)
+    GROUP BY run_id, file_id, attempt, phase, epoch, step, place),
 evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE phase = 'evaluation'),
 -- Metrics that are scores.
 names_of_metrics AS (
@@ -93,7 +104,7 @@ of_metrics AS (
     WHERE coalesce(m.rank, 0) = 0
     GROUP BY ALL),
 points AS (
-    SELECT run_id, file_id, line, attempt, phase, epoch, step, ts, score, 1 AS n_records FROM scored WHERE phase = 'train'
+    FROM trained
     UNION ALL BY NAME FROM validations
     UNION ALL BY NAME
     SELECT run_id, file_id, line, attempt, phase, coalesce(epoch, evaluation.epoch) AS epoch,
