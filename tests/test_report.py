@@ -129,8 +129,9 @@ def test_sentence_of_a_rank_that_others_wait_for_in_the_few_steps_of_a_trace() -
     said = outliers.sentences(rows, NAMES)
     assert [(one.text, one.weight) for one in said] == [
         ("Rank 2 of job B keeps the others waiting, for longer than its steps take. Cause: its host.", 1.0),
-        ("Rank 2 of job A keeps the others waiting, for 20 % of its steps. Cause: its host.", 0.2),
+        ("Rank 2 of job A keeps the others waiting, for 20 % of its steps. Cause: its host.", 0.02),
     ]
+    assert outliers.sentences(pl.DataFrame([late | {"n_steps": 50}]), NAMES)[0].weight == 0.2
     assert said[0].doubt == "2 steps, too few to be sure, compared with 3 other ranks."
     assert outliers.run_to_draw(rows) == "b"
     assert not outliers.sentences(rows.filter(rows["rank"] == 3), NAMES), "a little lateness in two steps is chance"

@@ -5,12 +5,12 @@ import re
 _WORDS = re.compile(r"[A-Za-z]+")
 # What launchers, trainers, meters and people call any log, and any folder of logs.
 _OF_ANY_LOG = """
-    all batch batches checkpoint checkpoints ckpt console data debug default dmon e energy err error errors eval
-    event events exp experiment experiments file files global history info job jobs launch lightning local log
-    logfile logger logging logs main meta metric metrics monitor monitoring node o out output outputs power predict
-    rank raw report result results run runner running runs sensors slurm srun state stats stderr stdout step steps
-    summary swift task tb telemetry tensorboard test tmp trace traces train trainer training txt val validation
-    version wandb work worker
+    all batch batches checkpoint checkpoints ckpt console cout data debug default dmon e emissions energy err error
+    errors eval event events exp experiment experiments file files global history info job jobs launch lightning
+    local log logfile logger logging logs loss losses main meta metric metrics monitor monitoring node nohup o out
+    output outputs power predict progress rank raport raw readings report result results run runner running runs
+    sensors slurm srun state stats stderr stdout step steps summary swift task tb telemetry tensorboard test tmp
+    trace traces train trainer training trainlog txt usage val validation version wandb work worker workerlog
 """
 _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)

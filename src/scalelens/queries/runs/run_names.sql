@@ -88,7 +88,7 @@ by_folder AS (
 -- last does (job952.log, job952.out).  TensorBoard's files are named by the second in which they began, in UTC, traces
 -- of PyTorch by that in which they were written.
 by_file AS (
-    SELECT * EXCLUDE (short, stem, whole), if(count(*) OVER alike = 1, NULL,
+    SELECT * EXCLUDE (stem, whole), if(count(*) OVER alike = 1, NULL,
         if(count(DISTINCT short) OVER alike = count(*) OVER alike, short,
         if(count(DISTINCT stem) OVER alike = count(*) OVER alike, stem,
         if(count(DISTINCT whole) OVER alike = count(*) OVER alike, whole, NULL)))) AS file
@@ -118,6 +118,6 @@ lengths AS (
         SELECT k FROM alike, range(4, 25) AS t(k) GROUP BY k HAVING count(DISTINCT left(run_id, k)) = count(*)))
 SELECT run_id,
     if(run_id IN (SELECT run_id FROM alike), name || ' ' || left(run_id, (SELECT k FROM lengths)), name) AS name,
-    list_filter([called, nullif(own, called), file, nullif(model, called)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
+    list_filter([called, nullif(own, called), coalesce(file, short), nullif(model, called)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
 FROM by_part
 ORDER BY run_id

@@ -21,6 +21,7 @@ _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 _FEW_STEPS = 5  # with fewer, jitter passes for slowness
 _FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
 _FAR_LATE = 0.1  # of its time in steps: over few steps it may have been late by chance, but the others did wait
+_LATE_BY_CHANCE = 0.02  # weight of those that are late by less than a slow rank of as few steps is slow
 _UNMEASURED = 0.03  # weight of ranks that are slow at times, or late
 _TAIL = "long tail"  # in the reason of ranks that compute longer, and may be the end of one
 _UNDECIDED = 0.02  # of those
@@ -54,6 +55,8 @@ def _weight_of(row: Mapping[str, Any]) -> float:
     if row["verdict"] == "unknown":
         return _UNDECIDED
     if row["verdict"] == "late" and row["late_share"] is not None:
+        if (row["n_steps"] or 0) < _FEW_STEPS and row["late_share"] < _FAR_RATIO - 1:
+            return _LATE_BY_CHANCE
         return min(max(float(row["late_share"]), _UNMEASURED), 1.0)
     return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
