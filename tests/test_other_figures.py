@@ -541,11 +541,11 @@ def _epochs(seconds: float) -> str:
     )
 
 
-@pytest.mark.parametrize(("failed", "chart"), [(1, "accuracy"), (3, "failures")])
+@pytest.mark.parametrize(("failed", "runs", "chart"), [(1, 4, "accuracy"), (1, 2, "accuracy"), (3, 4, "failures")])
 def test_failures_are_drawn_first_where_they_are_many(
-    failed: int, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failed: int, runs: int, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for k in range(4):
+    for k in range(runs):
         end = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n" if k < failed else ""
         (tmp_path / f"{k}").mkdir()
         losses = "".join(f"Epoch [{n}] | Train Loss: {(k + 2) / n:.4f} | Acc: {n}.5%\n" for n in range(1, 11))

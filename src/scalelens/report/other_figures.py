@@ -20,6 +20,7 @@ from scalelens.report.findings.step_times import FEWEST_TIMES
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
 _FEWEST_BATCHES = 3  # of a curve over the batch
 _MANY_FAILURES = 0.5  # of all runs; where fewer failed, people first ask what the others did
+_FEWEST_FAILURES = 3  # that make a rate
 # Scores of MLPerf whose time is known, two of one run; for these benchmarks the score is an accuracy (accuracy_curve).
 _EVALUATED = (
     "SELECT '' FROM metrics JOIN runs USING (run_id) WHERE metrics.name = 'eval_accuracy' AND coalesce(model, '') {} "
@@ -84,7 +85,8 @@ _SHOWN_BY = (
     (
         "plot failures -o failures.pdf",
         "SELECT '' FROM failures() WHERE part = 'cause' "
-        f"HAVING sum(failures) >= {_MANY_FAILURES} * (SELECT count(*) FROM runs) AND {_FEW_TIMES} "
+        f"HAVING sum(failures) >= greatest({_FEWEST_FAILURES}, {_MANY_FAILURES} * (SELECT count(*) FROM runs)) "
+        f"AND {_FEW_TIMES} "
         f"AND NOT EXISTS ({_TRAINED_ON_SEVERAL_SIZES})",
     ),
     ("plot throughput -o throughput.pdf", _RATES),
