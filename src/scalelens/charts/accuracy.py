@@ -206,7 +206,7 @@ def _scores(scores: pl.Series, title: str) -> Any:
 def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any], pale_slots: int = 0) -> list[Any]:
     """Lines of the training, thin, and of validations, with their points; gray lines have none, and fewer slots."""
     is_pale, slots = bool(pale_slots), pale_slots or _SLOTS
-    order, group = alt.Order(f"{field}:Q"), "part:N"
+    order, group = alt.Order(f"{field}:Q"), alt.Detail("part:N")
     layers = []
     trained = _reduced(rows.filter(pl.col("phase") == "train"), field, slots)
     if trained:
@@ -214,7 +214,7 @@ def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any]
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
     if trained and not is_pale and max(Counter(row["part"] for row in trained).values()) <= _FEW:
         points = alt.Chart(style.values(trained)).mark_point(size=9)
-        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
+        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("label:N", "score:Q")))
     validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field, slots)
     if validated:
         chart = alt.Chart(style.values(validated))
@@ -222,7 +222,7 @@ def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any]
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
     if validated and not is_pale:
         points = chart.mark_point(size=9)
-        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
+        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("label:N", "score:Q")))
     return layers
 
 

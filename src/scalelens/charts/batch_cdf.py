@@ -114,13 +114,17 @@ def _panel(
     behind, before = ([row for row in curves if ("run" in row) == is_behind] for is_behind in (True, False))
     line = {"interpolate": "step-after", "clip": True}
     looks_of = (by["color"], by["strokeDash"], by["strokeWidth"])
-    pale = [alt.Chart(style.values(behind)).mark_line(**line).encode(x, y, *looks_of, detail="run:N")] if behind else []
+    pale = (
+        [alt.Chart(style.values(behind)).mark_line(**line).encode(x, y, *looks_of, detail=alt.Detail("run:N"))]
+        if behind
+        else []
+    )
     points = alt.Chart(style.values(medians)).mark_point(clip=True)
     return alt.layer(
-        half.encode(y="percent:Q"),
+        half.encode(y=alt.Y("percent:Q")),
         *pale,
         alt.Chart(style.values(before)).mark_line(**line).encode(x, y, *looks_of),
-        points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
+        points.encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("label:N", "step_s:Q")),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
 
@@ -179,7 +183,7 @@ def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, color: Any) -> list[Any]
     """Open circles, and bars for the intervals of their shares."""
     if not elbows:
         return []
-    tips = ["label:N", "step_s:Q", "percent:Q"]
+    tips = style.tooltips("label:N", "step_s:Q", "percent:Q")
     circle = {"shape": "circle", "filled": False, "fill": "white", "strokeWidth": 0.8, "clip": True}
     dot = {"shape": "circle", "size": _DOT, "clip": True}
     layers = style.interval_layers(elbows, _INTERVAL, x, ("percent_low", "percent_high"), color)

@@ -95,8 +95,8 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, lowest: float, page:
     chart = alt.Chart(style.values(drawn))
     dark_from = lowest + _DARK_FROM * (100 - lowest)
     ink = alt.condition(f"datum.percent >= {dark_from:.4g}", alt.value("white"), alt.value(style.INK))
-    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=["percent:Q"])
-    text = chart.mark_text().encode(x, y, text="text:N", color=ink)
+    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=style.tooltips("percent:Q"))
+    text = chart.mark_text().encode(x, y, text=alt.Text("text:N"), color=ink)
     return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
 
 

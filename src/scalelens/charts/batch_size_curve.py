@@ -63,7 +63,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     by = style.encodings(looks)
     names = ("batch_per_device", "device_samples_per_s", "label", "n_runs")
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
-    tips = ["label:N", "batch_per_device:Q", "device_samples_per_s:Q", "n_runs:Q"]
+    tips = style.tooltips("label:N", "batch_per_device:Q", "device_samples_per_s:Q", "n_runs:Q")
     layers = [
         chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),

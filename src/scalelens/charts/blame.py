@@ -119,13 +119,13 @@ def _panel(points: Sequence[Row], effect: float) -> Any:
         if ends:
             rule = alt.Chart(style.values(ends))
             rule = rule.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
-            layers.append(rule.encode(x, y, color, x2="end:Q"))
+            layers.append(rule.encode(x, y, color, x2=alt.X2("end:Q")))
     fields = ("place", "percent", "verdict", "suspect", "p_value", "text")
     chart = alt.Chart(style.values([{field: point[field] for field in fields} for point in points]))
-    tips = ["suspect:N", "verdict:N", "percent:Q", "p_value:Q"]
+    tips = style.tooltips("suspect:N", "verdict:N", "percent:Q", "p_value:Q")
     shape = alt.Shape("verdict:N", scale=shapes, legend=None)
     layers.append(chart.mark_point(size=14).encode(x, y, color, shape, tooltip=tips))
-    layers.append(chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text="text:N"))
+    layers.append(chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text=alt.Text("text:N")))
     return alt.layer(*layers)
 
 

@@ -127,7 +127,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
         jobs = [{field: point[field] for field in fields} for point in points if point["label"] in drawn]
         if jobs:
             mark = {"size": 10 if is_none else 20, **({"filled": False, "strokeWidth": 0.8} if is_hollow else {})}
-            tips = ["name:N", "suspect:N", "percent:Q"]
+            tips = style.tooltips("name:N", "suspect:N", "percent:Q")
             layers.append(
                 alt.Chart(style.values(jobs)).mark_point(**mark).encode(x, y, by["color"], by["shape"], tooltip=tips)
             )

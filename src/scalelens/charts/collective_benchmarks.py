@@ -128,8 +128,8 @@ def _rates(rates: Sequence[float]) -> Any:
 def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any, over: str) -> Any:
     """Lines through the medians, a marker for each measurement, and crosses over those with wrong values."""
     by = style.encodings(looks)
-    tips = ["label:N", "name:N", "test:N", "place:N", f"{SIZE}:Q", f"{RATE}:Q", "time_s:Q", "wrong:Q"]
-    names = [*dict.fromkeys([*(tip[:-2] for tip in tips), over])]
+    told = ("label:N", "name:N", "test:N", "place:N", f"{SIZE}:Q", f"{RATE}:Q", "time_s:Q", "wrong:Q")
+    names, tips = [*dict.fromkeys([*(tip[:-2] for tip in told), over])], style.tooltips(*told)
     layers, is_one_place = [], len({point["place"] for point in points}) == 1
     for place, look in _PLACES.items():
         measured = [{name: point[name] for name in names} for point in points if point["place"] == place]

@@ -59,7 +59,9 @@ def draw(
         of_kind = [point for point in points if point["interval_kind"] == kind]
         layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"])
     chart = alt.Chart(style.values(drawn))
-    layers.append(chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"]))
+    layers.append(
+        chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("name:N", "run_value:Q"))
+    )
     legend: list[style.Look | style.IntervalLook] = [*looks, *(style.INTERVALS[kind, "steps"] for kind in kinds)]
     quantile = float((parameters or {}).get("quantile", 0.5))
     statistic = "median" if quantile == 0.5 else f"p{100 * quantile:g}"

@@ -77,7 +77,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
-    return alt.layer(ideal.encode(y="ideal:Q"), *series_layers(percent, looks, x, y, "efficiency"))
+    return alt.layer(ideal.encode(y=alt.Y("ideal:Q")), *series_layers(percent, looks, x, y, "efficiency"))
 
 
 def ranking(points: Sequence[Row], field: str) -> tuple[Callable[[Sequence[Row]], float | None], str]:
@@ -117,7 +117,11 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
         return alt.Chart(values_of(chosen, field, *shown, *(["step_s"] if "step_s" in rows[0] else [])))
 
     fastest = points([row for row in rows if row["is_fastest"]])
-    layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
+    layers = [
+        fastest.mark_line().encode(
+            x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail=alt.Detail("series:N")
+        )
+    ]
     ends = (f"{field}_low", f"{field}_high")
     for kind in style.INTERVALS:
         of_kind = [row for row in rows if row["interval"] == kind]
@@ -131,7 +135,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
         mark = alt.Chart(values_of(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
-        layers.append(mark.encode(x, y, text="mark:N"))
+        layers.append(mark.encode(x, y, text=alt.Text("mark:N")))
     return layers
 
 

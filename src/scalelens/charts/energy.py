@@ -119,10 +119,10 @@ def _bars(points: Sequence[Row], title: str, size: float, page: Page) -> style.P
     x = alt.X("low:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
     y = alt.Y("place:O", title=_title(len(bars)), axis=alt.Axis(labels=False, ticks=False, domain=False))
     chart = alt.Chart(style.values(bars))
-    tips = ["text:N", "run_id:N"]
+    tips = style.tooltips("text:N", "run_id:N")
     bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(x, y, tooltip=tips)
-    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text="text:N")
-    pale = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x=x, x2="high:Q", y=y, tooltip=tips)
+    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
+    pale = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=tips)
     bounds = [pale] if any(bar["low"] != bar["high"] for bar in bars) else []
 
     return style.Panel(alt.layer(bar, *bounds, text), height=_BAND * len(bars))

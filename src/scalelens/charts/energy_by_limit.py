@@ -98,7 +98,7 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     least = alt.Chart(style.values([{name: point[name] for name in names} for point in rings]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("run_id", "limit_w", measure)]
     return alt.layer(
-        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="run_id:N"),
+        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail=alt.Detail("run_id:N")),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
         least.mark_point(shape="circle", size=_RING_SIZE, filled=False, color=style.INK, strokeWidth=0.8).encode(x, y),
     )

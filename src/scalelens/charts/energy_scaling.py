@@ -72,7 +72,7 @@ def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     base = base.mark_rule(color=_BASE_AND_IDEAL.color, strokeWidth=_BASE_AND_IDEAL.thickness)
     ends, color = ("relative_low", "relative_high"), style.encodings(looks)["color"]
     ranges = style.interval_layers(points, ("range", "runs"), axes.of_devices(points), ends, color)
-    return alt.layer(base.encode(y="base:Q"), *_lines(points, looks, "relative_energy", y, ranges))
+    return alt.layer(base.encode(y=alt.Y("base:Q")), *_lines(points, looks, "relative_energy", y, ranges))
 
 
 def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
@@ -91,7 +91,7 @@ def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     ideal = alt.Chart(style.values(ideals))
     ideal = ideal.mark_line(color=_BASE_AND_IDEAL.color, strokeWidth=_BASE_AND_IDEAL.thickness)
     x = axes.of_devices(points)
-    return alt.layer(ideal.encode(x, y, detail="series:N"), *_lines(points, looks, "speedup", y, []))
+    return alt.layer(ideal.encode(x, y, detail=alt.Detail("series:N")), *_lines(points, looks, "speedup", y, []))
 
 
 def _ideal_ends(points: Sequence[Row]) -> list[Row]:
@@ -116,7 +116,10 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: An
     dots = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("series", "run_id", "n_runs")]
     return [
-        line.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N"), *ranges,
+        line.mark_line().encode(
+            x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail=alt.Detail("series:N")
+        ),
+        *ranges,
         dots.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]  # fmt: skip
 

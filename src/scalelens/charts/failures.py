@@ -91,8 +91,10 @@ def _counted(rows: pl.DataFrame, page: Page) -> Any:
         "place:O", title="causes" if len(bars) > 2 else None, axis=alt.Axis(labels=False, ticks=False, domain=False)
     )
     chart = alt.Chart(style.values(bars))
-    bar = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x, y, tooltip=["text:N", "failures:Q"])
-    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text="text:N")
+    bar = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(
+        x, y, tooltip=style.tooltips("text:N", "failures:Q")
+    )
+    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
     panel = style.Panel(alt.layer(bar, text), height=_BAND * len(bars))
     return style.figure([[panel]], [], [*_caption(rows, []), _NO_RATES], page)
 
@@ -136,12 +138,12 @@ def _panel(points: Sequence[Row]) -> Any:
     rule = chart.mark_rule(strokeWidth=_INTERVAL.thickness)
     return alt.layer(
         rule.encode(
-            alt.X("failures_per_1000_node_h_low:Q", scale=scale), y, color, x2="failures_per_1000_node_h_high:Q"
+            alt.X("failures_per_1000_node_h_low:Q", scale=scale), y, color, x2=alt.X2("failures_per_1000_node_h_high:Q")
         ),
         chart.mark_point(size=14).encode(
-            x, y, color, shape, tooltip=["what:N", "failures:Q", "failures_per_1000_node_h:Q"]
+            x, y, color, shape, tooltip=style.tooltips("what:N", "failures:Q", "failures_per_1000_node_h:Q")
         ),
-        chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text="text:N"),
+        chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text=alt.Text("text:N")),
     )
 
 

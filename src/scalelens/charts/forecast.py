@@ -74,12 +74,18 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
         largest = next(place for place, point in enumerate(mine) if point["doublings"] > 0) - 1
         fan = _values(mine[largest:], "percent_at_least", "percent_at_most")
         layers.append(
-            fan.mark_area(opacity=_OPACITY).encode(x, alt.Y("percent_at_least:Q"), by["color"], y2="percent_at_most:Q")
+            fan.mark_area(opacity=_OPACITY).encode(
+                x, alt.Y("percent_at_least:Q"), by["color"], y2=alt.Y2("percent_at_most:Q")
+            )
         )
         for part, dash in ((mine[: largest + 1], [1, 0]), (mine[largest:], _DASH)):
             layers.append(_values(part).mark_line(strokeDash=dash, strokeWidth=1).encode(x, y, by["color"]))
         measured = _values(mine[: largest + 1])
-        layers.append(measured.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["devices:Q", "percent:Q"]))
+        layers.append(
+            measured.mark_point().encode(
+                x, y, by["color"], by["shape"], tooltip=style.tooltips("devices:Q", "percent:Q")
+            )
+        )
     return alt.layer(*layers)
 
 

@@ -150,7 +150,9 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     for kind in _kinds(points):
         of_kind = [point for point in points if point["interval_kind"] == kind]
         layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"], clip=True)
-    layers += [chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"])]
+    layers += [
+        chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("name:N", "run_value:Q"))
+    ]
     return alt.layer(*(layer for layer in layers if layer is not None))
 
 
@@ -163,7 +165,9 @@ def _levels(points: Sequence[Row], x: Any, color: Any) -> Any:
         {"run_number": runs[0]["run_number"], "last": runs[-1]["run_number"], "level": level, "label": runs[0]["label"]}
         for (_, level), runs in levels.items()
     ]
-    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), color, x2="last:Q")
+    return (
+        alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), color, x2=alt.X2("last:Q"))
+    )
 
 
 def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:

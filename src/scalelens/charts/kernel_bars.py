@@ -117,7 +117,7 @@ def panel(bars: Sequence[Row], share_of: str = "share of device time [%]", sum_o
     texts = [
         alt.Chart(style.values([bar for bar in bars if bar.get("indent", 0) == indent]))
         .mark_text(align="left", baseline="middle", dx=_TEXT_START + indent)
-        .encode(y=y, x=alt.value(0), text="text:N")
+        .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
         for indent in sorted({bar.get("indent", 0) for bar in bars})
     ]
     return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, color), *texts)

@@ -106,7 +106,7 @@ def panel(sweep: _Sweep, title: str, page: Page) -> tuple[style.Panel, list[styl
     x, y = _axis(sweep), axes.from_zero("value", title, max(point["value"] for point in sweep.points))
     points = alt.Chart(style.values(sweep.points)).mark_point(opacity=0.5, size=10)
     line = alt.Chart(style.values(_medians(sweep.points))).mark_line()
-    tips = ["run_id:N", "number:Q", "value:Q"]
+    tips = style.tooltips("run_id:N", "number:Q", "value:Q")
     chart = alt.layer(
         points.encode(x, y, by["color"], by["shape"], tooltip=tips),
         line.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),

@@ -91,7 +91,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
             if (point["rank"] > _NAMED_LEFT_FROM * last) == (align == "right")
         ]
         text = alt.Chart(style.values(texts)).mark_text(align=align, baseline="middle", dx=dx)
-        layers += [text.encode(x, y, text="text:N")] if texts else []
+        layers += [text.encode(x, y, text=alt.Text("text:N"))] if texts else []
     return alt.layer(*layers)
 
 
@@ -126,7 +126,7 @@ def _points(points: Sequence[Row], x: Any, y: Any, field: str) -> Any:
         alt.Color("verdict:N", scale=scales["color"], legend=None),
         alt.Shape("verdict:N", scale=scales["shape"], legend=None),
     )
-    tips = ["rank:Q", "node:N", "verdict:N", "cause:N", f"{field}:Q", "q:Q"]
+    tips = style.tooltips("rank:Q", "node:N", "verdict:N", "cause:N", f"{field}:Q", "q:Q")
     return alt.Chart(style.values(drawn)).mark_point(size=_SIZE, opacity=0.9).encode(x, y, color, shape, tooltip=tips)
 
 

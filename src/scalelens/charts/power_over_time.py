@@ -118,7 +118,7 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, powe
     by = style.encodings(looks)
     drawn = [{name: point[name] for name in ("at", "power", "label", "series")} for point in points]
     lines = alt.Chart(style.values(drawn)).mark_line(strokeWidth=thickness, clip=True)
-    return lines.encode(x, y, by["color"], by["strokeDash"], detail="series:N")
+    return lines.encode(x, y, by["color"], by["strokeDash"], detail=alt.Detail("series:N"))
 
 
 def _spans(phases: pl.DataFrame, time: _Time, page: Page) -> list[shades.Span]:
@@ -140,7 +140,7 @@ def _shades(spans: Sequence[shades.Span], time: _Time) -> list[Any]:
     of_phases = list(dict(_SHADES.values()).items())
     colors = alt.Scale(domain=[label for label, _ in of_phases], range=[color for _, color in of_phases])
     chart = alt.Chart(style.values(drawn)).mark_rect(clip=True)
-    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colors, legend=None), x2="to:Q")]
+    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colors, legend=None), x2=alt.X2("to:Q"))]
 
 
 def _sensor(point: Row) -> tuple[Any, Any, Any]:

@@ -98,7 +98,11 @@ def _panel(
         part = [{name: point[name] for name in fields} for point in points if bool(point["differs"]) == is_different]
         if part:
             mark = alt.Chart(style.values(part)).mark_point(filled=not is_different, strokeWidth=0.8)
-            layers.append(mark.encode(x, y, by["color"], by["shape"], tooltip=["run_id:N", "measured:Q", "differs:N"]))
+            layers.append(
+                mark.encode(
+                    x, y, by["color"], by["shape"], tooltip=style.tooltips("run_id:N", "measured:Q", "differs:N")
+                )
+            )
     return alt.layer(*layers)
 
 

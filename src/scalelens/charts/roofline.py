@@ -94,7 +94,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], roofs: Sequence[_
     by = style.encodings(looks, "family")
     longest = max(row["kernel_s"] for row in points)
     size = alt.Size("kernel_s:Q", scale=alt.Scale(type="linear", domain=[0, longest], range=[4, 90]), legend=None)
-    tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
+    tips = style.tooltips("name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q")
     marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
     layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
     return alt.layer(*layers, *(_roof(of, low, high, roof).encode(x, y) for of in roofs))

@@ -54,11 +54,15 @@ def panel(runs: Sequence[Row], texts: Sequence[str], measure: Measure, page: Pag
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar.get("highest", bar["value"]) for bar in bars))),
     )  # fmt: skip
     chart = alt.Chart(style.values(bars))
-    bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(x, y, tooltip=["text:N", "run_id:N", "value:Q"])
-    text = chart.mark_text(align="left", baseline="middle", dx=_TEXT_START).encode(y=y, x=alt.value(0), text="text:N")
+    bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(
+        x, y, tooltip=style.tooltips("text:N", "run_id:N", "value:Q")
+    )
+    text = chart.mark_text(align="left", baseline="middle", dx=_TEXT_START).encode(
+        y=y, x=alt.value(0), text=alt.Text("text:N")
+    )
     ranges = [bar for bar in bars if "lowest" in bar]
     rule = alt.Chart(style.values(ranges)).mark_rule(color=style.INK, strokeWidth=0.75, yOffset=_BELOW_TEXT)
-    rules = [rule.encode(x=alt.X("lowest:Q", title=measure.title), x2="highest:Q", y=y)] if ranges else []
+    rules = [rule.encode(x=alt.X("lowest:Q", title=measure.title), x2=alt.X2("highest:Q"), y=y)] if ranges else []
     return style.Panel(alt.layer(bar, *rules, text), height=_BAND * len(bars))
 
 

@@ -120,10 +120,10 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
     middle = {"x": alt.X("middle:Q", scale=None, axis=None), "y": alt.Y("centre:Q", scale=None, axis=None)}
     tooltip = ["label:N", "devices:Q", "state:N", "why:N"]
     layers = [
-        boxes.mark_rect().encode(**at, x2="x2:Q", y2="y2:Q", color=color, tooltip=tooltip),
-        boxes.mark_text().encode(**middle, text="sign:N"),
-        _texts([*unit, *texts], "left").encode(**at, text="text:N"),
-        _texts(heads, "center").encode(**at, text="text:N"),
+        boxes.mark_rect().encode(**at, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), color=color, tooltip=tooltip),
+        boxes.mark_text().encode(**middle, text=alt.Text("sign:N")),
+        _texts([*unit, *texts], "left").encode(**at, text=alt.Text("text:N")),
+        _texts(heads, "center").encode(**at, text=alt.Text("text:N")),
     ]
     drawn = alt.layer(*layers)
     height = (len(names) + 1) * _ROW

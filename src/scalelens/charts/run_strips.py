@@ -66,11 +66,13 @@ def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> styl
     chart = alt.layer(
         alt.Chart(style.values(marks))
         .mark_tick(color=RUN.color, opacity=0.4, thickness=1, height=_MARK, yOffset=_BELOW)
-        .encode(x, y, tooltip=["value:Q"]),
+        .encode(x, y, tooltip=style.tooltips("value:Q")),
         names.mark_point(
             shape="diamond", size=24, filled=True, opacity=1, color=MEDIAN.color, stroke="white", strokeWidth=0.5,
             yOffset=_BELOW,
-        ).encode(x, y, tooltip=["text:N", "value:Q"]),
-        names.mark_text(align="left", baseline="middle", dx=2, dy=_ABOVE).encode(y=y, x=alt.value(0), text="text:N"),
+        ).encode(x, y, tooltip=style.tooltips("text:N", "value:Q")),
+        names.mark_text(align="left", baseline="middle", dx=2, dy=_ABOVE).encode(
+            y=y, x=alt.value(0), text=alt.Text("text:N")
+        ),
     )  # fmt: skip
     return style.Panel(chart, height=_BAND * len(ordered))

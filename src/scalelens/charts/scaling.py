@@ -179,7 +179,7 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
     unmarked = [row | {"mark": ""} for row in rows]  # the marks stand beside the sizes
     x = axes.of_devices(growing, overhang)
     series = efficiency_panels.series_layers(unmarked, looks, x, y, "tflops_per_device")
-    return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N"))
+    return alt.layer(*series, size.encode(x=alt.X("devices:Q"), y=y, text=alt.Text("size:N")))
 
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:

@@ -95,7 +95,9 @@ def _panel(points: Sequence[Row]) -> Any:
     ink = style.encodings([_MEASURED])["color"]
     layers += style.interval_layers(known, _INTERVAL, x, ("speedup_low", "speedup_high"), ink)
     measured = alt.Chart(style.values([{name: point[name] for name in ("devices", "speedup")} for point in known]))
-    layers.append(measured.mark_point(color=_MEASURED.color).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
+    layers.append(
+        measured.mark_point(color=_MEASURED.color).encode(x, y, tooltip=style.tooltips("devices:Q", "speedup:Q"))
+    )
     return alt.layer(*layers)
 
 

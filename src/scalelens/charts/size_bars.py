@@ -44,7 +44,7 @@ def panels(points: Sequence[Row], work: str, page: Page, ending: str = "") -> tu
         fields = ("devices", "label", "run_id", "rate")
         chart = alt.Chart(style.values([{name: bar[name] for name in fields} for bar in part])).mark_bar()
         offset = {"xOffset": alt.XOffset("label:N", sort=order)} if len(order) > 1 else {}
-        return chart.encode(x, y, by, tooltip=["label:N", "run_id:N", "rate:Q"], **offset)
+        return chart.encode(x, y, by, tooltip=style.tooltips("label:N", "run_id:N", "rate:Q"), **offset)
 
     legend = [style.swatch(look.label, look.color)._replace(is_series=True) for look in looks if look.label]
     return facets.panels(bars, page, panel, x, y), legend

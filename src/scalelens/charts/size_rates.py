@@ -128,4 +128,4 @@ def _panel(points: Sequence[Row], measure: _Measure, looks: Sequence[style.Look]
         color=_IDEAL.color, strokeDash=_IDEAL.dash, strokeWidth=_IDEAL.thickness
     )
     series = efficiency_panels.series_layers(points, looks, x, y, measure.column)
-    return alt.layer(line.encode(x=x, y=alt.Y("ideal:Q", scale=scale), detail="series:N"), *series)
+    return alt.layer(line.encode(x=x, y=alt.Y("ideal:Q", scale=scale), detail=alt.Detail("series:N")), *series)

@@ -63,5 +63,5 @@ def stacked(
                 axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
         color=alt.Color(f"{part}:N", scale=scale, legend=None),
         order="order:Q",
-        tooltip=[f"{row}:N", f"{part}:N", alt.Tooltip(f"{value}:Q", format=".4g")],
+        tooltip=[*style.tooltips(f"{row}:N", f"{part}:N"), alt.Tooltip(f"{value}:Q", format=".4g")],
     )  # fmt: skip

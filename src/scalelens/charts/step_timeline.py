@@ -111,8 +111,8 @@ def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
     chart = alt.Chart(style.values(values)).mark_bar(height={"band": 0.9}, strokeWidth=_HAIRLINE, aria=False)
     color = alt.Color("class:N", scale=colors, legend=None)
     stroke = alt.Stroke("class:N", scale=colors, legend=None)
-    tips = ["class:N", "stream:N", "begins:Q", "ends:Q", "n_events:Q"]
-    drawn = chart.encode(x, y, color, stroke, x2="ends:Q", tooltip=tips)
+    tips = style.tooltips("class:N", "stream:N", "begins:Q", "ends:Q", "n_events:Q")
+    drawn = chart.encode(x, y, color, stroke, x2=alt.X2("ends:Q"), tooltip=tips)
     between = alt.Chart(style.values([{"lane": lane["lane"]} for lane in firsts[1:]]))
     rule = between.mark_rule(color=style.GRAY, strokeWidth=0.4).encode(y=alt.Y("lane:O", bandPosition=0))
     return alt.layer(drawn, rule) if len(firsts) > 1 else drawn

@@ -123,9 +123,11 @@ def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
     chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
     if look.shape:
         mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is _COUNTS else 14, opacity=0.8)
-        return mark.encode(x, alt.YValue(_EDGE) if look is _BEYOND else y, tooltip=["at:Q", "step_s:Q", "rules:N"])
+        return mark.encode(
+            x, alt.YValue(_EDGE) if look is _BEYOND else y, tooltip=style.tooltips("at:Q", "step_s:Q", "rules:N")
+        )
     rule = chart.mark_rule(color=look.color, strokeDash=list(look.dash), strokeWidth=look.thickness)
-    return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
+    return rule.encode(x, y, x2=alt.X2("until:Q")) if "until" in fields else rule.encode(x)
 
 
 def _by(points: Sequence[Row], column: str) -> dict[Any, list[Row]]:

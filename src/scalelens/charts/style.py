@@ -261,11 +261,19 @@ def _lines_of_text(text: str, room: float, color: str, size: int) -> Any:
     texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
     # An invisible rule makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
-    rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
+    rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2=alt.X2("x2:Q"))
     mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=color, fontSize=size)
     return alt.layer(
-        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=max(len(lines) * height, 1)
+        rule,
+        mark.encode(_at("x"), _at("y"), text=alt.Text("text:N")),
+        width=room - Y_AXIS,
+        height=max(len(lines) * height, 1),
     )
+
+
+def tooltips(*shorthands: str) -> list[Any]:
+    """What a pointer shows of a mark.  Altair takes 2 ms for each string that stands for one, not for these."""
+    return [alt.Tooltip(shorthand) for shorthand in shorthands]
 
 
 def _at(field: str) -> Any:
@@ -285,7 +293,7 @@ def interval_layers(
     look, chart = INTERVALS[kind], alt.Chart(values(known))
     low, high = (f"{end}:Q" for end in ends)
     rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash), **mark)
-    layers = [rule.encode(x, alt.Y(low), color, y2=high)]
+    layers = [rule.encode(x, alt.Y(low), color, y2=alt.Y2(high))]
     cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1, **mark)
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
@@ -337,9 +345,9 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
         if points[is_hollow] or not is_hollow
     ]
     return alt.layer(
-        rule.encode(_at("x"), _at("y"), color, dash, thickness, x2="x2:Q", y2="y2:Q"),
+        rule.encode(_at("x"), _at("y"), color, dash, thickness, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q")),
         *marks,
-        text.encode(_at("x"), _at("y"), text="text:N"),
+        text.encode(_at("x"), _at("y"), text=alt.Text("text:N")),
         width=width,
         height=height,
     )

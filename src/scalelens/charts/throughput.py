@@ -211,7 +211,7 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[
             here = [point for point, other in zip(part, places, strict=True) if other == place]
             chart = alt.Chart(style.values([{name: point[name] for name in names} for point in here]))
             mark = chart.mark_point(opacity=0.85, **({"xOffset": place} if place else {}))
-            tips = ["label:N", "run_id:N", f"{rate}:Q"]
+            tips = style.tooltips("label:N", "run_id:N", f"{rate}:Q")
             layers.append(mark.encode(x, y, by["color"], by["shape"], tooltip=tips))
         return layers[0] if len(layers) == 1 else alt.layer(*layers)
 

@@ -34,7 +34,7 @@ FACTS = ("device_unit",)
 _SERIES_FACTS = ("model", "submitter", "device_model")
 _FURTHER = ("system",)  # only where two of one size differ in it: a name of a system often holds its size
 _SHOWN = ("devices", "minutes", "label", "own", "seed", "run_id")
-_TIPS = ["own:N", "devices:Q", "minutes:Q", "seed:N", "run_id:N"]
+_TIPS = style.tooltips("own:N", "devices:Q", "minutes:Q", "seed:N", "run_id:N")
 _MISSED = style.Look("did not reach its target", style.GRAY, "cross", [1, 0], 0)
 
 
@@ -90,7 +90,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     """The runs as points, and a line through the medians of each size."""
     by = style.encodings(looks)
     line = alt.Chart(style.values(_medians(points))).mark_line()
-    layers = [line.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="own:N")]
+    layers = [line.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail=alt.Detail("own:N"))]
     if reached := _marks(points, is_missed=False):
         ring = reached.mark_point(filled=False, fill="white", strokeWidth=0.8)
         layers.append(ring.encode(x, y, by["color"], by["shape"], tooltip=_TIPS))

@@ -79,7 +79,7 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     axis = alt.Axis(values=[0, 25, 50, 75, 100], labels=is_lowest, ticks=is_lowest)
     x = alt.X("begin:Q", title="share of the whole [%]" if is_lowest else None, scale=scale, axis=axis)
     color = alt.Color("kind:N", scale=alt.Scale(domain=list(_KINDS), range=list(_KINDS.values())), legend=None)
-    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=color)
+    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2=alt.X2("end:Q"), y=y, color=color)
     return alt.layer(bar, *_names(bars, y, scale))
 
 
@@ -98,7 +98,7 @@ def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
     return [
         alt.Chart(style.values(names))
         .mark_text(align=align, baseline="middle")
-        .encode(x=alt.X("at:Q", scale=scale), y=y, text="part:N", color=ink)
+        .encode(x=alt.X("at:Q", scale=scale), y=y, text=alt.Text("part:N"), color=ink)
         for align, names in (("right", left), ("left", right))
         if names
     ]
