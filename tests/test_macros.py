@@ -112,7 +112,9 @@ def test_it_is_done_without(
         monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere/at/all")
         monkeypatch.setattr(Path, "mkdir", no_rights)
     elif obstacle == "damaged":
-        next(filled.glob("*.duckdb")).write_bytes(b"nothing that DuckDB knows")
+        connect(home, "FROM batch_stats()").close()  # makes the file of this question
+        for file in filled.glob("*.duckdb"):
+            file.write_bytes(b"nothing that DuckDB knows")
     else:
         next(filled.glob("*.duckdb")).unlink()
         monkeypatch.setattr(macros, "make", no_rights)

@@ -292,7 +292,7 @@ def test_operators_are_offered_of_a_trace_that_has_some(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("records", "offered"),
-    [(1, "plot step_times"), (2, "plot step_times"), (6, "plot step_times"), (7, "plot batch_cdf")],
+    [(1, "query batch_stats"), (2, "plot step_times"), (6, "plot step_times"), (7, "plot batch_cdf")],
 )
 def test_a_distribution_is_offered_from_five_steps_on_without_the_warmup(
     records: int, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ _EVALUATED = (
     "GROUP BY run_id HAVING count(*) > 1 LIMIT 1"
 )
 _TABLES = ("steps", "phases", "metrics", "events", "power", "energy", "collective_benchmarks")  # what charts draw
+_HAS_FAILED = "EXISTS (FROM runs WHERE outcome NOT IN ('completed', 'cancelled', 'unknown'))"
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
 # In how many ways the runs with times of steps were made: where there are several, a step is not the same work in each,
@@ -253,7 +254,9 @@ def _is_of_traces(name: str) -> bool:
 def _with_rows(session: Session, offered: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those that read a table with rows: where all are empty, the answer is known before it takes time to plan."""
     counted = ", ".join(f"EXISTS (FROM {table})" for table in _TABLES)
-    (found,) = session.ask(Question(sql=f"SELECT {counted}")).frame.rows()
-    filled = {table for table, has_rows in zip(_TABLES, found, strict=True) if has_rows}
+    (found,) = session.ask(Question(sql=f"SELECT {counted}, {_HAS_FAILED}")).frame.rows()
+    filled = {table for table, has_rows in zip(_TABLES, found[:-1], strict=True) if has_rows}
+    if found[-1]:
+        filled.add("failed_runs")
     queries = session.queries
     return [(command, rows) for command, rows in offered if filled & needed_tables(rows, needed_by(rows, queries))]
