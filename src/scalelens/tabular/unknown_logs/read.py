@@ -15,7 +15,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
+from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
@@ -83,6 +83,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
+    if lacking and shape.bar_of_samples and shape.in_training:
+        epochs_of_bars(source, rows, shape)
     timed = {reading.role for reading in rows.assigned} & {*_OF_A_STEP, "elapsed"}
     if timed == {"elapsed"} and shape.counts_steps:
         rows.flush()
