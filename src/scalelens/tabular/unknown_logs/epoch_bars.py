@@ -6,8 +6,8 @@
 
 A bar without a label counts epochs, too, where lines count as many epochs as it has, one after the other.
 
-A bar of training that fills again and again, and of which it is open whether it counts samples or steps, was drawn in one
-epoch each time: from its start until it was full.
+A bar of training that fills again and again, and of which it is open whether it counts samples or steps, fills in one
+epoch each time.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def epochs_by_bar(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
 
 
 def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
-    """Rows of the times of epochs by a bar that fills once in each, whatever it counts.  Whether there are such times."""
+    """Rows of the times of epochs by a bar that fills once in each, whatever it counts.  Whether there are any."""
     bars: list[list[tuple[int, Drawing]]] = []
     writers: set[Any] = set()
     top = 0

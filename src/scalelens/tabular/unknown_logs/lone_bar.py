@@ -3,8 +3,8 @@
     train_walker.py:31: FutureWarning: ...
       4%|4         | 1281/30000 [05:10<1:54:07,  4.19it/s]
 
-The name of the script says that it trains, or a warning that a library prints in trainings alone.  The bar has no label.
-A bar of a thousand steps or fewer may count epochs, where it does not fill more often than folds or
+The name of the script says that it trains, or a warning that a library prints in trainings alone.  The bar has no
+label.  A bar of a thousand steps or fewer may count epochs, where it does not fill more often than folds or
 launches would make it; and one whose steps take less than 10 ms may read data.
 """
 
