@@ -83,8 +83,6 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
-    if lacking and shape.bar_of_samples and shape.in_training:
-        epochs_of_bars(source, rows, shape)
     timed = {reading.role for reading in rows.assigned} & {*_OF_A_STEP, "elapsed"}
     if timed == {"elapsed"} and shape.counts_steps:
         rows.flush()
@@ -195,6 +193,8 @@ def _read_shape(
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
     stated = {**(mapping or {}), **rows.mapping}
     if why := _unclear(table, rows.is_split_otherwise, stated):
+        if table.shape.bar_of_samples and table.shape.in_training and not rows.times_are_lacking:
+            epochs_of_bars(source, rows, table.shape)
         return why
     role = "step" if "step" in table.columns else "batch"
     doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""

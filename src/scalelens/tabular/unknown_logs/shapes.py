@@ -103,6 +103,7 @@ _STEPS_OR_PARTS = re.compile(
 )
 _ANEW = 3  # epochs that follow one another, for each that another launch begins with
 _NO_PARTS = 200  # batches, as no step is made of
+_MANY_STEPS = 32  # of an environment, which no game prints as one line
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
@@ -530,6 +531,12 @@ class Shape:
             self.roles[0] = "epoch"
 
     @property
+    def holds_many_steps(self) -> bool:
+        """Whether each of its lines counts an update, and the many steps of an environment that it was made of."""
+        ratio = max(self.ratios, default=0.0)
+        return "multiple" in self.roles and len(self.ratios) == 1 and max(ratio, 1 / ratio) >= _MANY_STEPS
+
+    @property
     def leaps_over(self) -> bool:
         """Whether its first count mostly grows by more than one: each hundredth step has a line, and the last one."""
         last = next(reversed(self._before.values()), None)
@@ -812,7 +819,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
         shape.name_as(shapes.values())
         shape.drop_multiples()
         shape.drop_constant()
-        shape.in_training |= shape.in_play and shape.leaps_over
+        shape.in_training |= shape.in_play and (shape.leaps_over or shape.holds_many_steps)
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values()), timed
