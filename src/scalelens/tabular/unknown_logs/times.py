@@ -44,7 +44,7 @@ _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
 _FORWARD_OR_BACK = re.compile(r"(?<![a-z])(?:fwd|bwd|forward|backward)(?![a-z])", re.IGNORECASE)
 _STATED = 0.05  # between the median of a time and the mean that the log states
-_LEAST_SUMS, _LEAST_PARTS, _HALF = 5, 3, 0.5  # records; times of a line; share of the total that its parts have
+_LEAST_SUMS, _LEAST_PARTS = 5, 3  # records; times of a line
 _TOTAL_OF_LINE = re.compile(r"(?:(?:step|iter|iteration)[_ ])?total(?:[_ ]time)?(?: \[\w+\])?\Z", re.IGNORECASE)
 _ADDED_UP = 0.02  # between a time and the sum of its parts
 _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
@@ -465,7 +465,7 @@ class LineTimes:
         return self.named_total() if each else None
 
     def named_total(self) -> tuple[str, str] | None:
-        """The column, and its unit, that is called the total of several times of its line, and holds each of them."""
+        """The column, and its unit, that is called the total of several times of its line, and is their sum."""
         times = {
             name: values for name, values in self.values.items()
             if read_name(name).unit in TIMES and name not in (RUNNING, BY_CLOCK, LEFT)
@@ -480,12 +480,11 @@ class LineTimes:
             sum(values[k] * TIMES[read_name(name).unit or "s"] for name, values in times.items() if name != totals[0])
             for k in range(len(whole))
         ]
-        within = [
-            _HALF <= part / (value * TIMES[unit]) <= 1 + _ADDED_UP
+        near = [
+            abs(part - value * TIMES[unit]) <= _ADDED_UP * value * TIMES[unit]
             for part, value in zip(parts, whole, strict=True)
-            if value
         ]
-        return (totals[0], unit) if sum(within) >= _MOSTLY * len(whole) else None
+        return (totals[0], unit) if sum(near) >= _MOSTLY * len(whole) else None
 
     def as_stated(self, means: Collection[float]) -> tuple[str, str] | None:
         """The column, and its unit, whose values have the mean time of a step that another line of the log states."""
