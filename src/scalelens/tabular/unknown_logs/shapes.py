@@ -80,6 +80,7 @@ _OF_EPISODE = re.compile(
 _PLAYS = re.compile(
     r"reward|return|episode|(?<![a-z])ep_(?:rew|ret|len)|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE
 )
+_BEST = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(
     r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z|\A(?:(?:train|training|avg|average|mean) )?cost\Z",
@@ -206,6 +207,8 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
             role = None  # `Episode 3 | reward 21.5 | steps 157`
         if counts and index + 1 < len(fields) and fields[index + 1].is_mean:
             role = None  # `Steps 412 (405.2)`: what counts has no mean
+        if role == "epoch" and counts and not field.total and any(_BEST.search(other.name) for other in fields[:index]):
+            role = None  # `Epoch 30, acc 0.9, best acc 0.91 at epoch 20`
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = None if short else "of_all"
         if role:
