@@ -12,7 +12,8 @@ step did not end the job: only what follows the last step counts, but for what t
 cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A
 launcher that is interrupted (SIGINT, or SIGTERM to itself) was cancelled, and so was a process that SIGINT ended.  A
 process killed by SIGKILL is an error: that memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
-A traceback says what happened in its last line.  One that Python prints as ignored ends nothing.
+A traceback says what happened in its last line.
+Where a line says that the training is complete, after its last step, and nothing else happened, it was completed.  One that Python prints as ignored ends nothing.
 
 Samples:
     slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***
@@ -56,7 +57,9 @@ ANCHORS = (
     "core dumped", "failed (exitcode: ", "exits with return code = ", "Root Cause (first", "MPI_ABORT was invoked",
     "noticed that process rank ", "Process name: [", "RANK ", "called MPI_Abort(", " died from signal ",
     " exited with code ", "Main process received SIG", "srun: sending Ctrl-C to ", "Signal 2 (SIGINT) received by PID ",
-    "Exception ignored ", "Error in atexit._run_exitfuncs:",
+    "Exception ignored ", "Error in atexit._run_exitfuncs:", "raining complete", "raining finished", "raining has finished",
+    "raining is complete", "raining is finished", "raining has completed", "RAINING COMPLETE", "inished training",
+    "inished Training", "ompleted training",
 )  # fmt: skip
 
 _STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
@@ -112,6 +115,20 @@ _TEXTS = (  # the worst first
             r"|(?:^|: )rank \d+ (?:died from signal|exited with code) [1-9]"
         ),
     ),
+)
+# A sentence that says that the training is over: behind what a logger prints, and perhaps a name of two words.
+_COMPLETED = re.compile(
+    r"(?:^|[\]>|:-]|\d\s\s)[^\w\n]{0,12}(?:\w[\w-]{0,30} ){0,2}(?:training (?:has |is |was )?(?:been )?(?:successfully )?"
+    r"(?:completed?|finished)|(?:finished|completed) (?:the )?training)(?![\w-])(?P<rest>.{0,200})",
+    re.IGNORECASE,
+)
+_OF_A_PART = re.compile(
+    r"(?<![a-z])(?:not|pre|epoch|fold|stage|phase|step|round|iteration|trial|client|agent|batch|task|seed|if|when|once|until|after"
+    r"|before|while|previous|resum\w*|already)(?![a-z])",
+    re.IGNORECASE,
+)
+_OF_PART_IN_REST = re.compile(
+    r"\s*(?:for|of|on|in) (?:the )?(?:epoch|fold|stage|phase|round|client|agent|task|seed|trial)", re.IGNORECASE
 )
 _ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 _CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
@@ -171,6 +188,11 @@ class Reader:
         if _IGNORED.match(line.text):
             self.claims = _OF_IGNORED
             return True
+        if completed := _COMPLETED.search(line.text):
+            begun = line.text[: completed.start("rest")]
+            if not _OF_A_PART.search(begun) and not _OF_PART_IN_REST.match(completed["rest"]):
+                self.keep("completed", _End(line.number, line.rank, False, line.text))
+            return False
         if end := self.told(line):
             if _BEGINS.fullmatch(line.text):
                 self.opened, self.claims = end, _OF_TRACEBACK
@@ -269,6 +291,9 @@ class Reader:
             (name, [end for end in self.ends.get((part, name), ()) if end.line >= last_step]) for name, _ in _TEXTS
         )
         outcomes = [(outcome, ends) for outcome, ends in after if ends]
+        if not outcomes and last_step:
+            for done in [done for done in self.ends.get((part, "completed"), ()) if done.line >= last_step][:1]:
+                self.tell("completed", done.line, done.text, "inferred")
         for outcome, ends in outcomes:
             self.tell(outcome, ends[0].line, ends[0].text)
         if not outcomes:

@@ -34,7 +34,7 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.rows import Rows
 from scalelens.units import factors
 
-VERSION = 7
+VERSION = 8
 _NO_LAST_BAR = (
     "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
 )
@@ -50,10 +50,12 @@ LATER = (
 
 _ARRAYS = re.compile(r"\s*Train on (\d{1,12}) samples(?:, validate on (\d{1,12}) samples)?\s*\Z")
 _EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
-_BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
-_WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
+_BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|={10,60}|-)|\A\s*-) (\d{1,9})s(?= )")
+_WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─= ]{10,60} (?:\d+:[\d:]+|\d+s) )")
 _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
-_VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
+_VALUE = re.compile(
+    r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z|[IWEF]\d{4} )"
+)  # absl prints behind it
 _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")

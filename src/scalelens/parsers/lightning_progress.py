@@ -28,7 +28,7 @@ import functools
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import times_of
+from scalelens.parsing.bar_times import BarTimes, times_of
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import Drawing, drawing, label_of
 from scalelens.parsing.rows import Rows
@@ -206,6 +206,8 @@ class Reader:
         rows = self.rows
         here, rows.part = rows.part, ended.part
         times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
+        if ended.averaged:
+            _with_rest(times, _once_each(ended.drawings))
         for batch, (number, row) in ended.batches.items():
             row["attempt"] = ended.attempt
             if time := times.by_step.get(batch):
@@ -228,6 +230,20 @@ class Reader:
 def _seconds(elapsed: str) -> int:
     """Seconds of `1:02:03` or `02:03`."""
     return functools.reduce(lambda sum_s, part: 60 * sum_s + int(part), elapsed.split(":"), 0)
+
+
+def _with_rest(times: BarTimes, drawings: list[Drawing]) -> None:
+    """Gives the last time of a full bar the batches after it, too few for one of their own: left out, they bias the rest."""
+    if not times.by_step or not drawings or drawings[-1].step != drawings[-1].total:
+        return
+    full, last = drawings[-1], max(times.by_step)
+    counted = sum(time.steps for time in times.by_step.values())
+    rest_s = full.step * (full.pace_s or 0.0) - sum(time.steps * time.step_s for time in times.by_step.values())
+    if counted != last or not last < full.step or rest_s <= 0:
+        return
+    time = times.by_step.pop(last)
+    steps = time.steps + full.step - last
+    times.by_step[full.step] = time._replace(step_s=(time.steps * time.step_s + rest_s) / steps, steps=steps)
 
 
 def _once_each(drawings: list[Drawing]) -> list[Drawing]:

@@ -227,6 +227,8 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
             yield TableRecord(line, {}, "the line is not a whole JSON object", text)
 
 
+_EPOCH_TIME = re.compile(r"(?:\A|_)epoch_?time\Z", re.IGNORECASE)
+_SPAN = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
 _WITH_UNIT = {"value", "unit"}
 _UNIT = re.compile(r"[mk]?W|[mk]?J|[mk]?Wh|m?s")
 
@@ -244,6 +246,9 @@ def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "")
         elif isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
             if len(before) + len(name) <= _LONGEST_PATH and (not marker or marker not in value):
                 yield from nested_values(value, marker, f"{before}{name}.")
+        elif isinstance(value, str) and _EPOCH_TIME.search(name) and (clock := _SPAN.fullmatch(value)):
+            hours, minutes, seconds = (float(part) for part in clock.groups())
+            yield f"{before}{name} [s]", (hours * 60 + minutes) * 60 + seconds  # `"epoch_time": "0:01:42"`
         elif isinstance(value, int | float | str) and not isinstance(value, bool):
             yield before + name, value
 

@@ -55,6 +55,7 @@ _SLASH = re.compile(
     r"|steps?|iters?|iterations?|batch(?:es)?|updates?|epochs?)"
     r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch|b)(?![a-z_]))"
 )
+_PER_SECOND = re.compile(r"(?<=[a-z])/s(?:ecs?|econds?)?\Z")
 _RATE_IN_SHORT = re.compile(  # throughput_img_s
     r"(?:(?:global|total|mean|avg)_)?(?:throughput|speed|rate)_(?:im(?:age|g)s?|samples?|examples?|seqs?|tok(?:en)?s?)_s"
 )
@@ -79,7 +80,8 @@ def words_of(name: str) -> tuple[str, str | None]:
     if match := _BRACKETS.search(text):
         unit, text = SPELT.get(match[1]), text[: match.start()]
         if unit is None:
-            text = f"{'' if _SLASH.search(match[1]) else text}_{match[1]}"
+            rate = _PER_SECOND.sub("_per_s", match[1])  # `speed [words/sec]` has no unit of time
+            text = f"{'' if _SLASH.search(match[1]) else text}_{rate}"
     while _SLASH.search(text):
         text = _SLASH.sub(r"\1_per_", text)
     if (inner := _WITHIN.match(text)) and text[inner.end() :]:

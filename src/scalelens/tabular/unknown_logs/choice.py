@@ -21,6 +21,8 @@ COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGN
 _TRAINED, _VALIDATED = {"train", "training"}, {"val", "valid", "validation", "dev"}
 _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolkits call it
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
+# `Epoch 13: new best val_loss = 0.88` stands in the epochs that were better alone, the first ones mostly.
+_NEW_BEST = re.compile(r"(?<![a-z])new best(?![a-z])|(?<![a-z])improved(?![a-z])", re.IGNORECASE)
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
 _SEVERAL = 5  # epochs for each line of a step, or lines of steps for each that sums up an epoch
@@ -113,6 +115,8 @@ def tells_epochs(shape: Shape) -> bool:
     A heading that says nothing else is left to what reads the lines below it, unless a loss is printed at once.
     """
     if _RECALLS.search(f"{shape.key[0]} {shape.key[1][0]}"):
+        return False
+    if _NEW_BEST.search(shape.example) and shape.epochs_told > shape.lines:
         return False
     enough = shape.of_epochs_alone and shape.lines >= _least_epochs(shape) and shape.with_stamp == shape.lines
     restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0

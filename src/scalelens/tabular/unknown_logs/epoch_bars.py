@@ -5,24 +5,35 @@
      37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/epoch, loss=0.31]
 
 A bar without a label counts epochs, too, where lines count as many epochs as it has, one after the other.
+
+A bar of training that fills again and again, and of which it is open whether it counts samples or steps, fills in one
+epoch each time.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import times_of
+from scalelens.parsing.bar_times import time_of_whole, times_of
+from scalelens.parsing.bar_updates import mean_of_closed
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, is_of_training
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.fields import parsed
 from scalelens.tabular.unknown_logs.lines import log_lines
-from scalelens.tabular.unknown_logs.shapes import Shape
+from scalelens.tabular.unknown_logs.shapes import Shape, shaped
 
 _LABEL = re.compile(r"(?:\W*(?:train(?:ing)?|overall|total|progress))?\W*epochs?\W*\Z", re.IGNORECASE)
 _OF_EPOCH = re.compile(r"\W*epoch\W{0,3}(\d{1,6}) {0,2}/ {0,2}(\d{1,6})\b", re.IGNORECASE)
 _UNIT = re.compile(r"epochs?", re.IGNORECASE)
 _LEAST = 5  # epochs, by which a bar without a label is known
+_LEAST_FULL = 3  # times that a bar fills, for each to be an epoch
+_LEAST_S = 10  # seconds, of which the whole ones that a bar shows tell enough
+_MOSTLY = 0.6
+_VALIDATED = re.compile(
+    r"(?:val|valid|validation|dev)[_ -](?:acc|loss|f1|auc|iou|dice|psnr|mae|mse|rmse)", re.IGNORECASE
+)
 _TOTAL = 4  # its place in the key of such a bar
 
 
@@ -50,13 +61,102 @@ def epochs_by_bar(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
     lines = {drawing.step: number for number, drawing in drawings}
     for epoch, time in times.by_step.items():
         number = lines.get(epoch)
-        if time.steps == 1:
-            rows.add(
-                "phases", number, attempt=0, phase="epoch", epoch=epoch, span_s=round(time.step_s, 6), origin="derived"
-            )
-        else:
-            rows.metrics(number, None, None, epoch, [("epoch time", time.step_s, "s")], stat="mean")
+        _put(rows, number, 0, epoch, time.step_s, time.steps)
     return True
+
+
+def epochs_of_validating_bar(source: Source, rows: Rows, shape: Shape) -> bool:
+    """Rows of the times of epochs by a bar each of whose drawings has another result of a validation.
+
+    `train GNN:  36%|###6  | 54/150 [..., 94.3s/it, loss=0.58, val_acc=0.67]`: a step has none.  Whether it is such.
+    """
+    validated = [name for name in shape.names if _VALIDATED.match(name)]
+    if shape.bar != "tqdm" or not validated or not shape.in_training:
+        return False
+    bars: list[list[tuple[int, Drawing, float | None]]] = []
+    writers: set[Any] = set()
+    top = 0
+    for line, whole in log_lines(source):
+        parts = shaped(line.text) if whole and "%|" in line.text else None
+        drawing = parts.parsed.drawing if parts and parts.key == shape.key else None
+        if parts is None or drawing is None:
+            continue
+        writers.add((line.rank, line.location))
+        if not bars or begins(bars[-1][-1][1], top, drawing):
+            bars.append([])
+            top = 0
+        result = next((field.value for field in parts.parsed.fields if field.name == validated[0]), None)
+        bars[-1].append((line.number, drawing, result))
+        top = max(top, drawing.step)
+    if len(writers) != 1 or not _differ_in_each(bars):
+        return False
+    for attempt, bar in enumerate(bars):
+        times = times_of([drawing for _, drawing, _ in bar]) if bar[-1][1].step > 1 else None
+        lines = {drawing.step: number for number, drawing, _ in bar}
+        for epoch, time in times.by_step.items() if times and not times.rate_s else ():
+            _put(rows, lines[epoch], attempt, epoch, time.step_s, time.steps)
+    return True
+
+
+def _differ_in_each(bars: Sequence[Sequence[tuple[int, Drawing, float | None]]]) -> bool:
+    """Whether the results of most counts differ from those of the count before."""
+    changed = counted = 0
+    for bar in bars:
+        last = {drawing.step: result for _, drawing, result in bar if result is not None}  # of each count, the last one
+        results = [last[step] for step in sorted(last)]
+        counted += max(len(results) - 1, 0)
+        changed += sum(one != other for one, other in itertools.pairwise(results))
+    return counted >= _LEAST and changed >= _MOSTLY * counted
+
+
+def _put(rows: Rows, number: int | None, attempt: int, epoch: int, seconds: float, epochs: int) -> None:
+    """Writes the time of an epoch, or the mean of several."""
+    if epochs == 1:
+        rows.add(
+            "phases", number, attempt=attempt, phase="epoch", epoch=epoch, span_s=round(seconds, 6), origin="derived"
+        )
+    else:
+        rows.metrics(number, None, None, epoch, [("epoch time", seconds, "s")], stat="mean")
+
+
+def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
+    """Rows of the times of epochs by a bar that fills once in each, whatever it counts.  Whether there are any."""
+    bars: list[list[tuple[int, Drawing]]] = []
+    writers: set[Any] = set()
+    top = 0
+    for line, whole in log_lines(source):
+        parts = shaped(line.text) if whole and "%|" in line.text else None
+        drawing = parts.parsed.drawing if parts and parts.key == shape.key else None
+        if drawing is None:
+            continue
+        writers.add((line.rank, line.location))
+        if not bars or begins(bars[-1][-1][1], top, drawing):
+            bars.append([])
+            top = 0
+        bars[-1].append((line.number, drawing))
+        top = max(top, drawing.step)
+    spans = [(bar[-1][0], _span_of([drawing for _, drawing in bar])) for bar in bars]
+    told = [(number, span_s) for number, span_s in spans if span_s]
+    if len(writers) != 1 or len(told) < max(_LEAST_FULL, len(bars) - 1):
+        return False
+    for epoch, (number, span_s) in enumerate(told, 1):
+        rows.add("phases", number, attempt=0, phase="epoch", epoch=epoch, span_s=round(span_s, 6), origin="derived")
+    return True
+
+
+def _span_of(bar: Sequence[Drawing]) -> float | None:
+    """Seconds from the start of a bar until it was full; None where its drawings do not tell them."""
+    start = bar[0] if not bar[0].step and not bar[0].elapsed_s else None
+    if bar[-1].step != bar[-1].total or not start:
+        return None
+    if closed := mean_of_closed(start, bar):
+        return closed[0] * closed[1]
+    last = bar[-1]
+    by_rate = last.step * (last.pace_s or 0.0)
+    if last.elapsed_s >= _LEAST_S and last.elapsed_s <= by_rate <= last.elapsed_s + 1:
+        return by_rate
+    whole = next(iter(time_of_whole(bar).by_step.values()), None)
+    return whole.steps * whole.step_s if whole and last.elapsed_s >= _LEAST_S else None
 
 
 def _counts_epochs(bar: re.Match[str], label: str, totals: set[Any]) -> bool:

@@ -22,6 +22,7 @@ from scalelens.tabular.unknown_logs.json_in_lines import is_record
 
 NAMERS: WeakKeyDictionary[Source, Callable[[str], str]] = WeakKeyDictionary()  # of counts that no word names
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
+_JOINED_RANK = re.compile(r"^(rank|gpu)(\d{1,4})(?= [a-z])", re.IGNORECASE)  # `rank0 step 12, loss 2.1`
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
 _SYSLOG_TIME = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
 _CONTAINER_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) ")
@@ -56,6 +57,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             own_time = _OWN_TIME.match(text)
             container_time = _CONTAINER_TIME.match(text) or _SYSLOG_TIME.match(text)
             text, own_rank, own_location = without_prefix(text)
+            text = _JOINED_RANK.sub(r"\1 \2", text)
             if own_time:
                 text = own_time[0] + text
             elif container_time and not stamp_in(text):

@@ -15,7 +15,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
+from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars, epochs_of_validating_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
@@ -75,6 +75,13 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
+    if epochs_of_validating_bar(source, rows, shape):
+        return None
+    return _read_records(source, rows, shapes, shape)
+
+
+def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Shape) -> str | None:
+    """Rows of the lines of a shape, and of what stands beside them.  Returns why there are none."""
     shape = _bar_of_its_steps(shape, shapes) or shape
     table = LineTable(shape)
     table.beside = {} if measures_time(shape) else times_beside(source, table)
@@ -193,6 +200,8 @@ def _read_shape(
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
     stated = {**(mapping or {}), **rows.mapping}
     if why := _unclear(table, rows.is_split_otherwise, stated):
+        if table.shape.bar_of_samples and table.shape.in_training and not rows.times_are_lacking:
+            epochs_of_bars(source, rows, table.shape)
         return why
     role = "step" if "step" in table.columns else "batch"
     doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""

@@ -80,6 +80,7 @@ _OF_EPISODE = re.compile(
 _PLAYS = re.compile(
     r"reward|return|episode|(?<![a-z])ep_(?:rew|ret|len)|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE
 )
+_BEST = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(
     r"(?<![a-z])(?:loss|nll|elbo|ppl)|perplexity|(?:train|val)\Z|\A(?:(?:train|training|avg|average|mean) )?cost\Z",
@@ -103,6 +104,7 @@ _STEPS_OR_PARTS = re.compile(
 )
 _ANEW = 3  # epochs that follow one another, for each that another launch begins with
 _NO_PARTS = 200  # batches, as no step is made of
+_MANY_STEPS = 32  # of an environment, which no game prints as one line
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
@@ -205,6 +207,8 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
             role = None  # `Episode 3 | reward 21.5 | steps 157`
         if counts and index + 1 < len(fields) and fields[index + 1].is_mean:
             role = None  # `Steps 412 (405.2)`: what counts has no mean
+        if role == "epoch" and counts and not field.total and any(_BEST.search(other.name) for other in fields[:index]):
+            role = None  # `Epoch 30, acc 0.9, best acc 0.91 at epoch 20`
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = None if short else "of_all"
         if role:
@@ -530,6 +534,12 @@ class Shape:
             self.roles[0] = "epoch"
 
     @property
+    def holds_many_steps(self) -> bool:
+        """Whether each of its lines counts an update, and the many steps of an environment that it was made of."""
+        ratio = max(self.ratios, default=0.0)
+        return "multiple" in self.roles and len(self.ratios) == 1 and max(ratio, 1 / ratio) >= _MANY_STEPS
+
+    @property
     def leaps_over(self) -> bool:
         """Whether its first count mostly grows by more than one: each hundredth step has a line, and the last one."""
         last = next(reversed(self._before.values()), None)
@@ -812,7 +822,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
         shape.name_as(shapes.values())
         shape.drop_multiples()
         shape.drop_constant()
-        shape.in_training |= shape.in_play and shape.leaps_over
+        shape.in_training |= shape.in_play and (shape.leaps_over or shape.holds_many_steps)
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values()), timed

@@ -44,7 +44,8 @@ _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
 _FORWARD_OR_BACK = re.compile(r"(?<![a-z])(?:fwd|bwd|forward|backward)(?![a-z])", re.IGNORECASE)
 _STATED = 0.05  # between the median of a time and the mean that the log states
-_LEAST_SUMS = 5
+_LEAST_SUMS, _LEAST_PARTS = 5, 3  # records; times of a line
+_TOTAL_OF_LINE = re.compile(r"(?:(?:step|iter|iteration)[_ ])?total(?:[_ ]time)?(?: \[\w+\])?\Z", re.IGNORECASE)
 _ADDED_UP = 0.02  # between a time and the sum of its parts
 _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
 
@@ -459,7 +460,31 @@ class LineTimes:
         each = 2 * sum(later - step == 1 for step, later in itertools.pairwise(steps)) >= len(steps)
         falls = sum(later < value for value, later in itertools.pairwise(values))
         is_sum = count >= max(_LEAST_SUMS, _MOSTLY * self.records)
-        return (name, read_name(name).unit or "s") if is_sum and each and falls > 1 else None
+        if is_sum and each and falls > 1:
+            return name, read_name(name).unit or "s"
+        return self.named_total() if each else None
+
+    def named_total(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is called the total of several times of its line, and is their sum."""
+        times = {
+            name: values for name, values in self.values.items()
+            if read_name(name).unit in TIMES and name not in (RUNNING, BY_CLOCK, LEFT)
+        }  # fmt: skip
+        totals = [name for name in times if _TOTAL_OF_LINE.match(name)]
+        if len(totals) != 1 or len(times) < _LEAST_PARTS or len({len(values) for values in times.values()}) != 1:
+            return None
+        whole, unit = times[totals[0]], read_name(totals[0]).unit or "s"
+        if len(whole) < _LEAST_SUMS or sum(later < value for value, later in itertools.pairwise(whole)) <= 1:
+            return None
+        parts = [
+            sum(values[k] * TIMES[read_name(name).unit or "s"] for name, values in times.items() if name != totals[0])
+            for k in range(len(whole))
+        ]
+        near = [
+            abs(part - value * TIMES[unit]) <= _ADDED_UP * value * TIMES[unit]
+            for part, value in zip(parts, whole, strict=True)
+        ]
+        return (totals[0], unit) if sum(near) >= _MOSTLY * len(whole) else None
 
     def as_stated(self, means: Collection[float]) -> tuple[str, str] | None:
         """The column, and its unit, whose values have the mean time of a step that another line of the log states."""
