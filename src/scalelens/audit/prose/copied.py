@@ -1,10 +1,10 @@
 """A number that two sentences give, one of them with two digits swapped, the point elsewhere or one digit wrong.
 
-Cells that hold words beside their numbers are read as sentences, too: "48.6 % of 116 (baseline 52.1 %)".  The two places
-are one measurement if they share a number or two telling words, and all numbers but one of either stand in the other; where
-one digit differs, they must share a number and three words, and all numbers of either.  Both are printed once, in one
-unit, with as many digits.  In 2,812 documents of public repositories no two numbers like these differ by such a slip,
-unless one of them is wrong.
+Cells that hold words beside their numbers are read as sentences, too: "48.6 % of 116 (baseline 52.1 %)".  The two
+places are one measurement if they share a number or two telling words, and all numbers but one of either stand in the
+other; where one digit differs, they must share a number and three words, and all numbers of either.  Both are printed
+once, in one unit.  In 2,812 documents of public repositories no two numbers like these differ by such a slip, unless
+one of them is wrong.
 """
 
 import re
@@ -80,7 +80,7 @@ def _of_sentences(document: Document) -> Iterator[_Place]:
         if each.significant >= _TELLING:
             told[each.source].add(each.plain)
     for each in places:
-        if not each.number.hedge and not QUOTED.search(each.number.words):
+        if each.number.hedge != "bound" and not QUOTED.search(each.number.words):
             others = frozenset(told[each.source] - {each.plain})
             yield _Place(each.number, (0, each.source), None, each.form, each.near, each.wide, others)
 
@@ -113,7 +113,7 @@ def _of_cell(
     ]
     told = {_plain(each) for each in numbers if _significant(each) >= _TELLING}
     for numeral, number in zip(found, numbers, strict=True):
-        if number.hedge:
+        if number.hedge == "bound":
             continue
         before = text[: numeral.start].split()[-_WORDS_BEFORE:]
         near = with_characters(" ".join([*before, "|", *text[numeral.end :].split()[:_WORDS_AFTER]])) | words[0]
@@ -136,7 +136,7 @@ def _line_of(document: Document, table: TextTable, at: tuple[int, int]) -> int:
 
 
 def _alike(places: list[_Place]) -> Iterator[tuple[str, _Place, _Place]]:
-    """Pairs that have the same digits, but for the point or the order of two."""
+    """Pairs that have the same digits, but for the point, the order of two, or one of them."""
     groups: dict[tuple[str, ...], list[_Place]] = defaultdict(list)
     for each in places:
         digits = digits_of(each.number)
@@ -165,30 +165,34 @@ def _are_one(slip: str, a: _Place, b: _Place, bits: dict[str, float]) -> bool:
     if slip == SWAPPED and own and larger < (1 + _NEAR) * smaller:
         return False
     said = len(shared) >= _LEAST_WORDS and sum(bits[word] for word in shared) >= _LEAST_BITS
-    return said or bool(a.others & b.others)
+    is_alike = slip == SWAPPED or ("." in a.number.text) == ("." in b.number.text)
+    return said or (is_alike and bool(a.others & b.others))
 
 
 def _is_measured(number: Number) -> bool:
-    """Whether a number has three digits and a point, or four digits."""
-    return (
-        _significant(number) >= (_LEAST_DIGITS if "." in number.text else _MANY) and not number.low <= 0 <= number.high
-    )
+    """Whether a number has three digits that say something, and is not zero."""
+    return _significant(number) >= _LEAST_DIGITS and not number.low <= 0 <= number.high
 
 
 def _is_ten_times(a: Number, b: Number) -> bool:
     larger, smaller = sorted((middle_of(a), middle_of(b)), reverse=True)
-    return abs(larger / smaller - 10) < 1e-6 and ("." in a.text) == ("." in b.text)
+    return abs(larger / smaller - 10) < 1e-6 and ("." in a.text + b.text or min(map(_significant, (a, b))) >= _MANY)
 
 
 def _is_swapped(a: Number, b: Number) -> bool:
     differ = [k for k, (x, y) in enumerate(zip(digits_of(a), digits_of(b), strict=True)) if x != y]
-    return len(differ) == 2 and differ[1] == differ[0] + 1
+    return len(differ) == 2 and differ[1] == differ[0] + 1 and _is_long(a)
 
 
 def _is_a_digit_off(a: Number, b: Number) -> bool:
     """Whether one digit differs, not the last one by 1: that may be rounded."""
     mine, theirs = digits_of(a), digits_of(b)
-    return mine != theirs and not (mine[:-1] == theirs[:-1] and abs(int(mine[-1]) - int(theirs[-1])) == 1)
+    return (
+        mine != theirs
+        and _is_long(a)
+        and _is_long(b)
+        and not (mine[:-1] == theirs[:-1] and abs(int(mine[-1]) - int(theirs[-1])) == 1)
+    )
 
 
 def _plain(number: Number) -> str:
@@ -199,6 +203,14 @@ def _shape(number: Number) -> str:
     return re.sub(r"\d", "0", number.text)
 
 
+def _is_long(number: Number) -> bool:
+    """Whether a number has a point or four digits: many things are counted with three."""
+    return "." in number.text or _significant(number) >= _MANY
+
+
 def _significant(number: Number) -> int:
-    digits = digits_of(number)
-    return len(digits.lstrip("0") if "." in number.text else digits.strip("0"))
+    """How many digits say something: 3 of "03.3", which has two swapped, and 2 of "0.045"."""
+    plain = _plain(number)
+    if "." not in plain:
+        return len(plain.strip("0"))
+    return len((plain.lstrip("0.") if plain.startswith("0.") else plain).replace(".", ""))
