@@ -31,6 +31,7 @@ _WORDS_BEFORE, _WORDS_AFTER = 8, 5
 _LEAST_DIGITS, _MANY, _TELLING = 3, 4, 2
 _OWN = 1  # numbers of each place that the other one lacks
 _LEAST_WORDS, _LEAST_BITS = 2, 5.0
+_SHORTEST = 32  # places of a text: in a shorter one, words are no less telling
 _WORDS_OF_A_DIGIT = 3
 _NEAR = 0.01  # two measurements of one thing may be within it
 
@@ -65,7 +66,7 @@ def find(document: Document) -> Iterator[Finding]:
     for each in places:
         words[each.source] |= each.wide
     count = Counter(word for own in words.values() for word in own)
-    bits = {word: log2(len(words) / number) for word, number in count.items()}
+    bits = {word: log2(max(len(words), _SHORTEST) / number) for word, number in count.items()}
     seen: set[int] = set()
     for slip, a, b in _alike(once):
         if not {id(a), id(b)} & seen and _are_one(slip, a, b, bits):
@@ -157,21 +158,24 @@ def _are_one(slip: str, a: _Place, b: _Place, bits: dict[str, float]) -> bool:
     if a.source == b.source or a.form == b.form or a.number.unit != b.number.unit or (a.table and b.table):
         return False
     own, shared = min(len(a.others - b.others), len(b.others - a.others)), a.near & b.near
+    has_common = bool(a.others & b.others)
+    if a.plain in b.others or b.plain in a.others or own > (_OWN if has_common else 0):
+        return False
     if slip == DIGIT:
-        return not own and len(shared) >= _WORDS_OF_A_DIGIT and bool(a.others & b.others)
-    if own > _OWN or a.plain in b.others or b.plain in a.others:
-        return False
+        return not own and has_common and len(shared) >= _WORDS_OF_A_DIGIT
     larger, smaller = sorted((middle_of(a.number), middle_of(b.number)), reverse=True)
-    if slip == SWAPPED and own and larger < (1 + _NEAR) * smaller:
-        return False
-    said = len(shared) >= _LEAST_WORDS and sum(bits[word] for word in shared) >= _LEAST_BITS
+    is_near = larger < (1 + _NEAR) * smaller
+    if is_near and (own or (not has_common and a.others | b.others)):
+        return False  # two measurements of one kind
     is_alike = slip == SWAPPED or ("." in a.number.text) == ("." in b.number.text)
-    return said or (is_alike and bool(a.others & b.others))
+    said = len(shared) >= _LEAST_WORDS and sum(bits[word] for word in shared) >= _LEAST_BITS
+    return said or (is_alike and has_common)
 
 
 def _is_measured(number: Number) -> bool:
-    """Whether a number has three digits that say something, and is not zero."""
-    return _significant(number) >= _LEAST_DIGITS and not number.low <= 0 <= number.high
+    """Whether a number has three digits that say something, and is no year, no name and not zero."""
+    is_written_so = number.unit or not number.text.isdigit()
+    return bool(is_written_so) and _significant(number) >= _LEAST_DIGITS and not number.low <= 0 <= number.high
 
 
 def _is_ten_times(a: Number, b: Number) -> bool:
