@@ -18,6 +18,7 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
+from scalelens.audit.prose.bound import POINTS
 from scalelens.audit.prose.places import digits_of, middle_of, places_of
 from scalelens.audit.prose.repeated import QUOTED
 from scalelens.audit.prose.restated import given_twice
@@ -81,7 +82,7 @@ def _of_sentences(document: Document) -> Iterator[_Place]:
         if each.significant >= _TELLING:
             told[each.source].add(each.plain)
     for each in places:
-        if each.number.hedge != "bound" and not QUOTED.search(each.number.words):
+        if each.number.hedge != "bound" and not _of_points(each.number) and not QUOTED.search(each.number.words):
             others = frozenset(told[each.source] - {each.plain})
             yield _Place(each.number, (0, each.source), None, each.form, each.near, each.wide, others)
 
@@ -114,7 +115,7 @@ def _of_cell(
     ]
     told = {_plain(each) for each in numbers if _significant(each) >= _TELLING}
     for numeral, number in zip(found, numbers, strict=True):
-        if number.hedge == "bound":
+        if number.hedge == "bound" or _of_points(number):
             continue
         before = text[: numeral.start].split()[-_WORDS_BEFORE:]
         near = with_characters(" ".join([*before, "|", *text[numeral.end :].split()[:_WORDS_AFTER]])) | words[0]
@@ -170,6 +171,11 @@ def _are_one(slip: str, a: _Place, b: _Place, bits: dict[str, float]) -> bool:
     is_alike = slip == SWAPPED or ("." in a.number.text) == ("." in b.number.text)
     said = len(shared) >= _LEAST_WORDS and sum(bits[word] for word in shared) >= _LEAST_BITS
     return said or (is_alike and has_common)
+
+
+def _of_points(number: Number) -> bool:
+    """Whether a number says how many points lie between two shares, which give it."""
+    return re.search(rf"(?<![\w.,]){re.escape(number.text)}{POINTS}", number.words) is not None
 
 
 def _is_measured(number: Number) -> bool:
