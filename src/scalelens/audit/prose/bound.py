@@ -263,8 +263,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
             own = [numbers[int(k)] for k in re.findall(r"<(\d+)>", marked[: found.start()])[-1:]]
             if own and own[0].unit == c.unit and c.unit in ("x", "%"):
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
-            before = marked[: found.start("a") - 1]
-            if _SETTING.search(before) or ("." not in a.text and _ASSIGNED.search(before)):
+            ahead = marked[: found.start("a") - 1]
+            if _SETTING.search(ahead) or ("." not in a.text and _ASSIGNED.search(ahead)):
                 continue
             bare = bool(a.unit) != bool(b.unit)  # "round 8 (9.4 s vs 7.4 s)", "2 ... 3.8x faster (100 TFLOPS)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):

@@ -204,9 +204,15 @@ def _of_sides(
     right = _in_full(right, right_tokens)
     in_bytes = bool(_BYTES.search(left_text + right_text))
     alike = _of_two_alike(left_text, right_text)
-    room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
-    room = _ROUNDED if _OF_A_MEAN.search(left_text) else room
+    room = _room(bool(hedge) or sign[1] != "=", left_text, (left_tokens, right_tokens))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _room(is_about: bool, text: str, tokens: tuple[list[Token], list[Token]]) -> float:
+    """By how much two sides may differ: measured numbers, and a mean, are rounded."""
+    if _OF_A_MEAN.search(text):
+        return _ROUNDED
+    return _NEARLY if is_about else max(map(room_of_measured, tokens))
 
 
 def _in_full(side: Value, tokens: list[Token]) -> Value:
