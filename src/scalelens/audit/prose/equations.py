@@ -210,9 +210,8 @@ def _of_sides(
 
 def _room(is_about: bool, text: str, tokens: tuple[list[Token], list[Token]]) -> float:
     """By how much two sides may differ: measured numbers, and a mean, are rounded."""
-    if _OF_A_MEAN.search(text):
-        return _ROUNDED
-    return _NEARLY if is_about else max(map(room_of_measured, tokens))
+    room = _NEARLY if is_about else max(map(room_of_measured, tokens))
+    return max(room, _ROUNDED) if _OF_A_MEAN.search(text) else room
 
 
 def _in_full(side: Value, tokens: list[Token]) -> Value:
