@@ -356,7 +356,9 @@ def _rounded_divisor(quotient: Value, result: Value) -> float:
     if quotient.operators != ("/",) or result.operators:
         return 0.0
     divisor, shown = (re.sub(r"[^\d.]", "", each.text) for each in (quotient.numbers[1], result.numbers[0]))
-    is_rounded = divisor.isdigit() and len(shown.replace(".", "")) >= len(divisor) + _FAR_MORE
+    is_rounded = (
+        divisor.isdigit() and len(divisor) >= _FAR_MORE and len(shown.replace(".", "")) >= len(divisor) + _FAR_MORE
+    )
     return 0.5 / int(divisor) if is_rounded and int(divisor) else 0.0
 
 
