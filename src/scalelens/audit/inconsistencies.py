@@ -14,6 +14,7 @@ from scalelens.audit.prose import (
     bound,
     comparisons,
     conversions,
+    copied,
     echoes,
     equations,
     exchanged,
@@ -67,6 +68,7 @@ _STATEMENTS = (
     labelled.find,
     exchanged.find,
     echoes.find,
+    copied.find,
     records.find,
     prose.find,
 )

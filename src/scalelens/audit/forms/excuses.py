@@ -23,6 +23,10 @@ _PERCENT = 100.0
 _ALIKE = 0.05
 
 
+_PERCENTILE = re.compile(r"\bp\d\d+\b|percentile", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"\bbest (?:improvement|gain|speed-?up|change|delta|reduction|saving)", re.IGNORECASE)
+
+
 def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, by_row: bool) -> bool:
     """Whether the number of a place was chosen, has a base of its own, or is not the sum of its parts."""
     printed = relation.target.numbers[place]
@@ -31,6 +35,10 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     used = [number for each in relation.operands if (number := each.numbers[place])]
     if _are_powers_of_two(relation, place, printed):
         return True
+    if by_row and _OF_SEVERAL.search(relation.target.name):
+        return True  # each row may have its best in another column
+    if not by_row and "+" in relation.form.replace("...", "+") and _PERCENTILE.search(table.headings[place]):
+        return True  # percentiles of parts add up to nothing
     if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
         return True  # a digit of nothing
     if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):

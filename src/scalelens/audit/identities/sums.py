@@ -20,7 +20,9 @@ from scalelens.units import base
 
 _TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
 _IS_MEAN = re.compile(r"\W*(?:mean|average|avg|median)\W*", re.IGNORECASE)  # of the rows: not one of the parts
-_NO_SUM_WORDS = re.compile(r"\b(?:peak|max\w*|min\w*|mean|avg|average|median|largest|per)\b|\w/\w", re.IGNORECASE)
+_NO_SUM_WORDS = re.compile(
+    r"\b(?:peak|max\w*|min\w*|mean|avg|average|median|largest|per|p\d\d+|percentiles?)\b|\w/\w", re.IGNORECASE
+)
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 _SLIPS = ("two digits are swapped", "it is off by a factor of ten")

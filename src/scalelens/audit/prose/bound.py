@@ -99,12 +99,14 @@ _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+_ASSIGNED = re.compile(r"\w=$")
 AT = re.compile(r"\bat [-+\u2212~]?$")
 _SIGNS = re.compile(r"[\s(:=→>,–—-]*")
 _IS_DIFFERENCE = re.compile(rf"^by\b(?!.*\bfactor)|\b{_DISTANCE}\b")
 _FACTOR = re.compile(r"\bfactors?(?: of)? $")
 _ANOTHER = re.compile(
-    r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
+    r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b|"
+    r", ?(?:[a-z]+ )?[\uac00-\ud7a3]{2,} "  # "0.32 → 0.04, the scatter of another 15.7x"
 )
 _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectively|each|correlation|p-value|bounds?)\b")
 _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
@@ -261,6 +263,9 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
             own = [numbers[int(k)] for k in re.findall(r"<(\d+)>", marked[: found.start()])[-1:]]
             if own and own[0].unit == c.unit and c.unit in ("x", "%"):
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
+            ahead = marked[: found.start("a") - 1]
+            if _SETTING.search(ahead) or ("." not in a.text and _ASSIGNED.search(ahead)):
+                continue
             bare = bool(a.unit) != bool(b.unit)  # "round 8 (9.4 s vs 7.4 s)", "2 ... 3.8x faster (100 TFLOPS)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
                 yield Change(a, b, c)
@@ -359,13 +364,14 @@ def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> lis
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]
+    if not c.unit and unit == "%":
+        is_points = is_difference or c.text[0] in f"+-{_MINUS}"
+        return [each * exact(100) for each in differences] if is_points else []
     if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
         return []  # whole numbers have a whole difference
     if base(c.unit)[0] == base(unit)[0] and (c.unit or is_difference or c.text[0] in f"+-{_MINUS}"):
         of_fractions = not unit and "." in a.text + b.text  # points: "0.694 → 0.510 (-18)"
         return [*differences, *(each * exact(100) for each in differences)] if of_fractions else differences
-    if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
-        return [each * exact(100) for each in differences]  # points
     return []
 
 
@@ -402,7 +408,7 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
     a, b, c = change.a, change.b, change.c
     size = base(c.unit)[1]
     shown = c.text.lstrip(f"+-{_MINUS}")
-    if len(re.sub(r"\D", "", shown)) < _LEAST_DIGITS:
+    if len(re.sub(r"\D", "", shown).lstrip("0")) < _LEAST_DIGITS:
         return ""  # one digit is near to much
     for way in ways:
         if way.low > 0 and (words := _slip(shown, way, size)) and not (c.unit == "%" and words.endswith("a thousand")):

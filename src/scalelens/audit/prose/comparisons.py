@@ -193,6 +193,7 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
         ways = [*ratios, *(each - exact(1) for each in ratios), *(exact(1) - each for each in ratios)]
         points = [first - second, second - first]
         ways += points if unit == "%" else [each / exact(100) for each in points] if not unit else []
+        ways += points if not unit and max(a.high, b.high) < 1 else []  # of fractions
     elif c.unit == "x":
         ways = [*ratios, *(each - exact(1) for each in ratios)]
     elif base(c.unit)[0] == base(unit)[0] and unit != "%" and (c.unit or c.text[0] in "+-\u2212"):

@@ -194,7 +194,7 @@ def _is_in_column_of(a: Place, cell: Place) -> bool:
 
 def _is_same(number: Number, cell: Number) -> bool:
     """Whether a cell is a number, with as many digits or more: 19.2 and 19.20."""
-    return number.unit == cell.unit and number.low <= cell.low and cell.high <= number.high
+    return (not cell.unit or number.unit == cell.unit) and number.low <= cell.low and cell.high <= number.high
 
 
 def _are_among_the_same(a: Place, b: Place) -> bool:

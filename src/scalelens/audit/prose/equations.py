@@ -77,6 +77,8 @@ _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _NOISE = 1e-9  # of numbers that are not exact in binary
 _ROUNDED = 0.01  # where words stand between the numbers
+_FAR_MORE = 3  # digits
+_OF_A_MEAN = re.compile(r"\b(?:average|avg|mean)\b")  # a whole number that was rounded
 _SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)\b")
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
 _OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
@@ -202,8 +204,14 @@ def _of_sides(
     right = _in_full(right, right_tokens)
     in_bytes = bool(_BYTES.search(left_text + right_text))
     alike = _of_two_alike(left_text, right_text)
-    room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
+    room = _room(bool(hedge) or sign[1] != "=", left_text, (left_tokens, right_tokens))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _room(is_about: bool, text: str, tokens: tuple[list[Token], list[Token]]) -> float:
+    """By how much two sides may differ: measured numbers, and a mean, are rounded."""
+    room = _NEARLY if is_about else max(map(room_of_measured, tokens))
+    return max(room, _ROUNDED) if _OF_A_MEAN.search(text) else room
 
 
 def _in_full(side: Value, tokens: list[Token]) -> Value:
@@ -324,7 +332,7 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
     room = max(room, _ROUNDED if has_units and not exact and not alike else 0.0)
-    room = max(room, _NOISE)
+    room = max(room, _NOISE, _rounded_divisor(left, right), _rounded_divisor(right, left))
     low, high = low * (1 - room), high * (1 + room)
     if is_cut(left, right):
         low -= 1
@@ -341,6 +349,17 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
     of_elements = is_of_elements(left, right, in_bytes) or is_of_elements(right, left, in_bytes)
     with_elements = [factor * each for factor in factors for each in (1.0, *OF_ELEMENTS * of_elements)]
     return not any(low * factor <= other_high and other_low <= high * factor for factor in with_elements)
+
+
+def _rounded_divisor(quotient: Value, result: Value) -> float:
+    """How far a quotient may be off whose whole divisor was rounded: it has far more digits than that."""
+    if quotient.operators != ("/",) or result.operators:
+        return 0.0
+    divisor, shown = (re.sub(r"[^\d.]", "", each.text) for each in (quotient.numbers[1], result.numbers[0]))
+    is_rounded = (
+        divisor.isdigit() and len(divisor) >= _FAR_MORE and len(shown.replace(".", "")) >= len(divisor) + _FAR_MORE
+    )
+    return 0.5 / int(divisor) if is_rounded and int(divisor) else 0.0
 
 
 def _is_rest(quotient: Value, share: Value, ends: tuple[float, float]) -> bool:

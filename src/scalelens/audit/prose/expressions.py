@@ -30,7 +30,7 @@ class Expression:
     def of_a_change(self) -> bool:
         """Whether it is a change between two measures in one unit."""
         units = {each.number.unit for each in self.operands}
-        return self.text in ("a / b - 1", "1 - a / b") and len(units) == 1 and units != {""}
+        return self.text in ("a / b - 1", "1 - a / b") and len(units) == 1 and units not in ({""}, {"%"})
 
     @property
     def of_units(self) -> bool:
@@ -98,6 +98,7 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
                 _minus(both, c.dimension) == target.dimension
                 and not alike
                 and (not target.is_share or any(a.dimension))
+                and any(each.number.unit or each.cell for each in (target, a, b, c))
             ):
                 yield Expression(size * a.low * b.low / c.high, size * a.high * b.high / c.low, "a × b / c", (a, b, c))
             if _minus(c.dimension, both) == target.dimension:

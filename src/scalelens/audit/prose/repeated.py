@@ -27,6 +27,7 @@ from scalelens.units import base
 _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|batch|layer)s?[ =:#]*(\d[\d,]*)")
 MEAN = re.compile(r"\b(?:mean|average|avg|median|geomean)\b", re.IGNORECASE)
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
+_SIZED, _OF_SIZE = re.compile(r" ?[×x] ?\d"), re.compile(r"\d ?[×x] ?$")
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
 QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
@@ -78,6 +79,8 @@ def find(document: Document) -> Iterator[Finding]:
             start, end = sentence.positions[place]
             if sentence.text[end : end + 1].isascii() and sentence.text[end : end + 1].isalpha():
                 continue  # "2048N"
+            if _SIZED.match(sentence.text, end) or _OF_SIZE.search(sentence.text[:start]):
+                continue  # "3840×2160"
             if number.unit == "s" and _DEVICES.match(sentence.text, start):
                 continue
             near = words, topics
