@@ -27,6 +27,20 @@ class Windows(msgspec.Struct, omit_defaults=True):
     counts: list[list[int]] = []
     is_given_up: bool = False  # too many sensors
 
+    @property
+    def n(self) -> int:
+        """How many windows there are."""
+        return len(self.sums[0]) if self.sums else 0
+
+    def between(self, begin: int, end: int) -> dict[Sensor, float]:
+        """Mean power of each sensor in milliwatts, in the windows from one number to before another one."""
+        places = range(max(0, begin - self.first), min(self.n, end - self.first))
+        return {
+            sensor: sum(sums[k] for k in places) / n
+            for sensor, sums, counts in zip(self.sensors, self.sums, self.counts, strict=True)
+            if (n := sum(counts[k] for k in places))
+        }
+
     def add(self, readings: Iterable[_Reading]) -> None:
         numbers = {sensor: k for k, sensor in enumerate(self.sensors)}
         for sensor, ns, power_w in readings:
