@@ -164,3 +164,9 @@ def test_windows_of_too_many_sensors_are_given_up() -> None:
     assert windows.is_given_up and not windows.sums
     windows.add([(("", "gpu", "0"), 10**18, 1.0)])
     assert not windows.sums
+
+
+def test_windows_hold_no_reading_that_no_sensor_gives() -> None:
+    windows = Windows()
+    windows.add([(("", "gpu", "0"), 10**18, power_w) for power_w in (-1.0, 1e300, 250.0)])
+    assert (windows.sums, windows.counts) == ([[250_000]], [[1]])

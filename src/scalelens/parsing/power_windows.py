@@ -6,11 +6,13 @@ one of them sums the devices up or averages over time.
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import Annotated
 
 import msgspec
 
 MOST_WINDOWS = 24
 _MOST_SENSORS = 32
+_MOST_W = 1e7  # no sensor reads more; the sums stay within 64 bits
 _SECOND_NS = 10**9
 
 Sensor = tuple[str, str, str]  # node, scope and device, each empty where it is not known
@@ -20,8 +22,8 @@ _Reading = tuple[Sensor, int, float]  # of which sensor, nanoseconds since 1970,
 class Windows(msgspec.Struct, omit_defaults=True):
     """Sums and numbers of readings by sensor, in windows that are a power of two of seconds long."""
 
-    seconds: int = 1
-    first: int = 0  # number of the first window since 1970
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=2**40)] = 1
+    first: Annotated[int, msgspec.Meta(ge=-(2**40), le=2**40)] = 0  # number of the first window since 1970
     sensors: list[Sensor] = []
     sums: list[list[int]] = []  # milliwatts, by sensor and window
     counts: list[list[int]] = []
@@ -46,6 +48,8 @@ class Windows(msgspec.Struct, omit_defaults=True):
         for sensor, ns, power_w in readings:
             if self.is_given_up:
                 return
+            if not 0 <= power_w < _MOST_W:
+                continue
             number = numbers.get(sensor)
             if number is None:
                 number = numbers[sensor] = self._new(sensor)
