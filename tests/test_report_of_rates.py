@@ -28,6 +28,16 @@ def test_a_study_of_rates_has_its_scaling_on_the_first_screen(run: Run, tmp_path
     assert ("97.8 %", "efficiency on 128 devices") in [(one.value, one.label) for one in content.numbers]
 
 
+def test_rates_of_one_size_are_drawn_without_a_name(run: Run, tmp_path: Path) -> None:
+    """A series needs two sizes; what ingest names draws the rates nevertheless."""
+    (tmp_path / "study.csv").write_text(STUDY.replace(",128,B200", ",64,B200"))
+    said = run("ingest", tmp_path, "-w", tmp_path / "w").err
+    assert "scalelens plot -o figure.pdf" in said
+    drawn = run("plot", "-o", tmp_path / "figure.svg", "-w", tmp_path / "w")
+    assert drawn.code == 0, drawn.err
+    assert (tmp_path / "figure.svg").stat().st_size > 0
+
+
 def test_times_of_steps_tell_more_than_rates(run: Run, tmp_path: Path) -> None:
     lines = STUDY.splitlines()
     timed = [f"{line},{'step_time_s' if k == 0 else 3.1}" for k, line in enumerate(lines)]
