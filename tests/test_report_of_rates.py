@@ -28,10 +28,12 @@ def test_a_study_of_rates_has_its_scaling_on_the_first_screen(run: Run, tmp_path
     assert ("97.8 %", "efficiency on 128 devices") in [(one.value, one.label) for one in content.numbers]
 
 
-def test_rates_of_one_size_are_drawn_without_a_name(run: Run, tmp_path: Path) -> None:
+def test_rates_of_models_of_one_size_each_are_drawn_without_a_name(run: Run, tmp_path: Path) -> None:
     """A series needs two sizes; what ingest names draws the rates nevertheless."""
-    (tmp_path / "study.csv").write_text(STUDY.replace(",128,B200", ",64,B200"))
-    said = run("ingest", tmp_path, "-w", tmp_path / "w").err
+    lines = STUDY.replace("tokens_per_s", "total_tokens_per_s").splitlines()
+    further = "narwhal-30b,1024,256,B200-180GB,512,30120"
+    (tmp_path / "study.csv").write_text("\n".join([lines[0], lines[1], lines[4], further, ""]))
+    said = run("ingest", tmp_path / "study.csv", "-w", tmp_path / "w").err
     assert "scalelens plot -o figure.pdf" in said
     drawn = run("plot", "-o", tmp_path / "figure.svg", "-w", tmp_path / "w")
     assert drawn.code == 0, drawn.err
