@@ -28,6 +28,7 @@ import pytest
 import scalelens
 from asking import answer, connect
 from command_line import Ran, Run, app, one_line
+from conftest import FIXTURES
 from logs import megatron_line
 from recipes import recipe
 from scalelens.ingestion import formats
@@ -485,6 +486,17 @@ def test_nothing_is_drawn_of_what_no_chart_shows(run: Run, tmp_path: Path) -> No
     said = run("ingest", tmp_path / "job.out", "-w", tmp_path / "w").err
     assert "next: scalelens report -o report.html" in said
     assert "scalelens plot" not in said
+
+
+def test_nothing_is_drawn_of_one_record_or_of_the_collectives_of_one_rank(run: Run, tmp_path: Path) -> None:
+    """One record is warm-up, and where no rank waits for another nothing shows who comes late."""
+    (tmp_path / "one.csv").write_text("epoch,step,step_time_s\n1,8,1.4\n")
+    said = run("ingest", tmp_path / "one.csv", "-w", tmp_path / "one").err
+    assert "next: scalelens query runs_overview" in said and "scalelens plot" not in said
+    said = run("ingest", FIXTURES / "nccl_profiler", "-w", tmp_path / "events").err
+    figure = tmp_path / "figure.svg"
+    draws = run("plot", "-o", figure, "-w", tmp_path / "events").code == 0
+    assert ("scalelens plot" in said) == draws
 
 
 def test_a_series_says_which_sizes_it_lacks(run: Run, tmp_path: Path) -> None:

@@ -234,7 +234,8 @@ MEMBERS: tuple[Column, ...] = (
     Column(
         "why",
         TEXT,
-        "the rule that joined them: sidecar, job id, name, folder, times or file; twin: repeats another's records",
+        "the rule that joined them: sidecar, job id, name, folder, times or file; twin: repeats another's records; "
+        "copy: repeats another's power readings",
     ),
 )
 

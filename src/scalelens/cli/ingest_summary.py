@@ -11,6 +11,8 @@ from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport
+    from scalelens.runs.run import Run
+    from scalelens.warehouse.live import Live
     from scalelens.warehouse.records import Entry
 
 _STATUSES = {  # of files that are listed by name, with the words for each
@@ -24,7 +26,9 @@ _OUTCOMES = {
     "error": "with an error",
     "unknown": _UNKNOWN,
 }  # in words, where they are not its own
-_DRAWN = {"steps", "phases", "events", "power", "energy", "collective_benchmarks"}  # tables that some chart draws
+_DRAWN = {"power", "energy", "collective_benchmarks"}  # tables of which some chart draws any row
+_FEWEST_RECORDS = 3  # of steps: the first two of a run are warm-up
+_OF_COLLECTIVES = {"nccl_profiler", "nccl_inspector", "flight_recorder"}  # drawn where ranks wait for each other
 _REASONS_SHOWN = 5  # of one status
 _UNREADABLE_SHOWN = 4  # files and folders that cannot be read for one reason
 
@@ -109,6 +113,24 @@ def _note_and_columns(entry: "Entry") -> tuple[str, str]:
     return note, columns
 
 
+def _may_be_drawn(live: "Live", runs: Iterable["Run"]) -> bool:
+    """Whether `plot` finds a chart for what was read, as far as the commit records tell."""
+    counts: Counter[str] = Counter()
+    timed = 0
+    for run in runs:
+        for part in run.parts:
+            counts.update(part.facts.rows)
+        timed += any(part.facts.timed or "phases" in part.facts.rows for part in run.parts)
+        if len({rank for part in run.parts for rank in part.facts.traced}) > 1:
+            return True
+    if not _DRAWN.isdisjoint(counts) or counts["steps"] >= _FEWEST_RECORDS or timed > 1:
+        return True
+    of_events = [
+        entry for entry in live.providers.values() if any("events" in part.rows for part in entry.parts.values())
+    ]
+    return any(not _OF_COLLECTIVES.issuperset(entry.formats) for entry in of_events)
+
+
 def _print_runs(warehouse: Path) -> None:
     """How many runs the warehouse holds, and how they ended."""
     from scalelens.runs.joining import runs_of
@@ -122,7 +144,7 @@ def _print_runs(warehouse: Path) -> None:
     has_steps = any(part.facts.steps for run in runs for part in run.parts)
     # A list of runs without steps has nothing but names; the report draws what there is.
     following = "scalelens query runs_overview" if has_steps else "scalelens report -o report.html"
-    if any(_DRAWN & batch.tables.keys() for batch in live.batches.values()):
+    if _may_be_drawn(live, runs):
         following += ", scalelens plot -o figure.pdf"
     outcomes = Counter(_OUTCOMES.get(run.outcome[0], run.outcome[0].replace("_", " ")) for run in runs)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())

@@ -1,5 +1,6 @@
 """The rows of the tables that follow from the commit records alone."""
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -29,6 +30,7 @@ def record_tables(live: Live, runs: list[Run]) -> RecordTables:
         "_path_params": lambda: _path_params(runs),
         "_sidecar_params": lambda: params_of_sidecars,
         "_sidecar_problems": lambda: _sidecar_problems(live),
+        "_copy_problems": lambda: _copy_problems(runs),
     }
     tables = {
         name: pa.Table.from_pylist(sorted(rows_of[name](), key=_sort_key_of(name)), schema=schema(columns))
@@ -129,3 +131,16 @@ def _sidecar_problems(live: Live) -> Iterator[_Row]:
             "file_id": live.paths[fault.path].file_id, "part": 0, "line": fault.line, "format": "sidecar",
             "reason": fault.reason, "text": fault.text[:LONGEST_TEXT],
         }  # fmt: skip
+
+
+def _copy_problems(runs: list[Run]) -> Iterator[_Row]:
+    """Files whose power readings do not count, as another has them."""
+    for run in runs:
+        for part in run.parts:
+            if part.repeats:
+                name = posixpath.relpath(part.repeats, part.folder)
+                yield {
+                    "file_id": part.file_id, "part": part.part, "line": 1, "format": "power",
+                    "reason": "the power readings of another file, perhaps added up or averaged: they do not count",
+                    "text": name[:LONGEST_TEXT],
+                }  # fmt: skip

@@ -25,6 +25,7 @@ TABLES: dict[str, tuple[tuple[Column, ...], str]] = {
     "_path_params": (STORED["params"], "params"),
     "_sidecar_params": ((RUN_ID, *STORED["params"]), "params"),
     "_sidecar_problems": (STORED["problems"], "problems"),
+    "_copy_problems": (STORED["problems"], "problems"),
 }
 # Columns by which the rows of each table are sorted, so that their order does not depend on how they came there.
 ORDERS = {
@@ -34,6 +35,7 @@ ORDERS = {
     "_path_params": ("file_id", "part", "key"),
     "_sidecar_params": ("run_id", "key"),
     "_sidecar_problems": ("file_id", "line", "reason"),
+    "_copy_problems": ("file_id", "part"),
 }
 
 

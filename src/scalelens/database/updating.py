@@ -131,6 +131,7 @@ def _updated_tables(
         "_run_basics": _without(old.tables["_run_basics"], "run_id", run_ids),
         "_path_params": _without(old.tables["_path_params"], "file_id", contents),
         "_sidecar_params": _without(old.tables["_sidecar_params"], "run_id", run_ids),
+        "_copy_problems": _without(old.tables["_copy_problems"], "file_id", contents),
     }
     new.tables["files"] = _files_of(new.tables["files"], contents)  # without those that are only always needed
     tables = {name: in_order(name, pa.concat_tables([table, new.tables[name]])) for name, table in kept.items()}

@@ -14,8 +14,8 @@ from scalelens.warehouse.records import segment
 _RUNS = Path(__file__).with_name("runs.sql")
 STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 18  # of segments: some ten thousand rows, read in some milliseconds
-# Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
-_MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
+# Tables that have rows besides those of the segments, and the tables of record_tables.py with these rows.
+_MORE_ROWS = {"params": ("_path_params",), "problems": ("_sidecar_problems", "_copy_problems")}
 
 # Only an MLPerf system file belongs to several runs, and it has no steps.  DuckDB sees by the GROUP BY that a part has
 # one run: where a question does not ask for the run, it joins none to millions of steps.
@@ -35,7 +35,7 @@ def stored(
         return f"CREATE TABLE {table} ({columns})"
     kind = "TABLE" if copies_small and is_small(table, warehouse, batches) else "VIEW"
     members = _ONE_RUN_OF_A_PART if table == "steps" else "members"
-    more = f" UNION ALL BY NAME FROM {_MORE_ROWS[table]}" if table in _MORE_ROWS else ""
+    more = "".join(f" UNION ALL BY NAME FROM {others}" for others in _MORE_ROWS.get(table, ()))
     return (
         f"CREATE {kind} {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
         f"FROM ({_live_rows(table, warehouse, batches)}{more}) s "

@@ -33,7 +33,9 @@ mean is that of the run (`iter_time_mean_s` too), `total_time_s` the time of the
 ended.  A size that only the first row of a group states
 is that of the group where all groups have as many rows and go through the same values of another setting.  A rate
 without a scope in its name is of the job if it grows at least with the root of the size; else it is left open.  In a
-table of steps it is of the job.
+table of steps it is of the job.  A run's rate of tokens over the length of a sample (`seq_len`) is that of samples;
+`Throughput (T/s)` and `Throughput (S/s)` are tokens and samples where `SeqLen (T)` is what lies between them.  A column
+`gpu` of names such as `h100_80gb` is the model of the devices.
 
 Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.

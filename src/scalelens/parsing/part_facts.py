@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing.power_windows import Windows
 from scalelens.parsing.values import nanoseconds_since_1970
 
 _WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
@@ -55,6 +56,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     result: str | None = None  # the first time or rate that sums up the run
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    powers: Windows | None = None  # what it measured
     losses: dict[str, tuple[float, float | None]] = {}  # loss and time of a few steps without a rank, the roundest ones
 
     def add(self, table: str, rows: Sequence[_Row]) -> None:
@@ -205,11 +207,20 @@ def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:
 
 
 def _take_power(facts: PartFacts, rows: Sequence[_Row]) -> None:
-    times = [nanoseconds_since_1970(ts) for row in rows if (ts := row.get("ts")) is not None]
-    if times:
-        first, last = facts.measured or (times[0], times[0])
-        facts.measured = min(first, *times), max(last, *times)
-        facts.add_clocks(rows)
+    timed = [(nanoseconds_since_1970(ts), row) for row in rows if (ts := row.get("ts")) is not None]
+    if not timed:
+        return
+    times = [ns for ns, _ in timed]
+    first, last = facts.measured or (times[0], times[0])
+    facts.measured = min(first, *times), max(last, *times)
+    facts.add_clocks(rows)
+    if facts.powers is None:
+        facts.powers = Windows()
+    facts.powers.add(
+        ((row.get("node") or "", row.get("scope") or "", row.get("device") or ""), ns, power_w)
+        for ns, row in timed
+        if (power_w := row.get("power_w")) is not None and isfinite(power_w) and row.get("flag") != "implausible"
+    )
 
 
 def _take_times(facts: PartFacts, rows: Sequence[_Row]) -> None:

@@ -98,6 +98,11 @@ _SHOWN_BY = (
         "HAVING count(*) > 1 AND count(devices) = 0 AND count(DISTINCT coalesce(nodes, 0)) = 1",
     ),
     (
+        "plot throughput -o throughput.pdf",  # of a table that states the rate of each run
+        "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND devices > 0 AND samples_per_s > 0 "
+        f"AND value_kind = 'run_mean' HAVING count(DISTINCT run_id) BETWEEN 2 AND {MOST_RUNS} AND {_N_TIMED} = 0",
+    ),
+    (
         "plot time_to_train -o time_to_train.pdf",
         _TRAINED_ON_SEVERAL_SIZES,
     ),

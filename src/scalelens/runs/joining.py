@@ -27,6 +27,8 @@ A file that repeats the records of another in a second form is the `twin` of tha
 its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder,
 to a history that was exported from W&B beside the client's own record of the run, to what ms-swift printed above the
 folder into which it wrote the same steps, and to a table that no format knows with the losses of a log at its steps.
+A file with the power readings of another, summed over its devices or averaged over time, is a `copy` of it: its run is
+that of the other, and its readings do not count.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 
@@ -43,6 +45,7 @@ from scalelens.runs.leftovers import attach_leftovers
 from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.made_tables import attach_tables
 from scalelens.runs.part import Part
+from scalelens.runs.power_copies import copies_of_power
 from scalelens.runs.results import attach_results, attach_systems
 from scalelens.runs.run import Run
 from scalelens.runs.sidecar import Sidecars
@@ -52,7 +55,8 @@ from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
 _OF_A_PLAN = {"planned_runs"}  # of runs to come: the file belongs to none
-_TABLES = {"generic_csv", "generic_json", "generic_jsonl", "column_lines"}
+_POWER_TABLES = {"power_csv"}  # likewise
+_TABLES = {"generic_csv", "generic_json", "generic_jsonl", "column_lines"}  # of steps: anyone may have made them
 # The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
 _TRACKED = re.compile(
     r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
@@ -136,7 +140,8 @@ def _parts_of(live: Live) -> list[Part]:
     parts = [
         Part(
             entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run,
-            tuple(results.get(entry.file_id, ())), is_result(entry), is_table=_is_table(entry),
+            tuple(results.get(entry.file_id, ())), is_result(entry), is_table=not _TABLES.isdisjoint(entry.formats),
+            is_power_table=not _POWER_TABLES.isdisjoint(entry.formats),
         )
         for entry in entries
         for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
@@ -144,11 +149,6 @@ def _parts_of(live: Live) -> list[Part]:
         if set(facts.rows) not in ({"problems"}, _OF_A_PLAN, _OF_A_PLAN | {"problems"})
     ]  # fmt: skip
     return sorted(parts, key=lambda part: (part.path, part.part))
-
-
-def _is_table(entry: Entry) -> bool:
-    """Whether a file is a table of steps that no format knows, so that anyone may have made it."""
-    return not _TABLES.isdisjoint(entry.formats)
 
 
 def _with_jobs_of_namesakes(parts: list[Part], ties: list[Tie]) -> list[Part]:
@@ -170,9 +170,17 @@ def _with_jobs_of_namesakes(parts: list[Part], ties: list[Tie]) -> list[Part]:
 
 def _without_twins(parts: list[Part], ties: list[Tie]) -> tuple[list[Part], list[tuple[Part, str]]]:
     """Parts that may make a run, and twins with the paths of the files that they repeat."""
-    originals = Originals(parts, ties)
-    repeated = [(part, originals.repeated_by(part)) for part in parts]
-    return [part for part, path in repeated if not path], [(part, path) for part, path in repeated if path]
+    originals, copies = Originals(parts, ties), copies_of_power(parts, ties)
+    own: list[Part] = []
+    twins: list[tuple[Part, str]] = []
+    for part in parts:
+        if path := originals.repeated_by(part):
+            twins.append((part, path))
+        elif copied := copies.get((part.file_id, part.part)):
+            twins.append((part._replace(joined_by="copy", repeats=copied.path), copied.path))
+        else:
+            own.append(part)
+    return own, twins
 
 
 def _attach_twins(twins: list[tuple[Part, str]], runs: list[Run]) -> None:

@@ -45,7 +45,9 @@ class Part(NamedTuple):
     is_result: bool = False  # whether it belongs to an MLPerf result
     namesakes_job: str | None = None  # the only job id in other files with its base
     is_table: bool = False  # whether it is a table that no format knows: anyone may have made it
+    is_power_table: bool = False  # whether it is a table of power of nobody's format
     joined_by: str = ""  # the rule that joined it to its run, if another one than that of the run
+    repeats: str | None = None  # path of the file whose power readings it repeats
 
     @property
     def folder(self) -> str:

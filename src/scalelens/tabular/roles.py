@@ -25,6 +25,11 @@ _IN_A_LINE = re.compile(r"time \[\w+\]", re.IGNORECASE)  # a time of a log's lin
 _TICKS_ALIKE = 10, 1000  # last digits in a time that is the same in few epochs: fewer may come to rest, more would vary
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
+_DEVICE_MODEL = re.compile(  # what a column `gpu` holds that names no place
+    r"(?:(?:nvidia|amd|intel|tesla|geforce|quadro|instinct|radeon|rtx|gtx|titan|gaudi|gcd)\b.{0,60}"
+    r"|(?:[ahvplbt]|gh|gb|mi|rtx|gtx)[ _-]?\d{2,4}[a-z]{0,2}(?:[ _-].{0,40})?)",
+    re.IGNORECASE,
+)
 _LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
 SIZES = ("devices", "nodes")
 MOST_RUNS = 1000  # that a table states by their sizes
@@ -121,6 +126,10 @@ def assign(
                 else ColumnReading(name, None, words_of(name)[1])
             )
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
+    readings = [
+        reading._replace(role="device_model") if _is_device_model(reading, columns, by_column) else reading
+        for reading in readings
+    ]
     readings = _without_twins(readings, columns, by_column)
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
@@ -129,6 +138,18 @@ def assign(
         beside_loss = row == "epoch" and any(reading.role == "loss" for reading in readings)
         readings = alike_in_few_epochs(readings, columns) if beside_loss else readings
     return _without_idle(readings)
+
+
+def _is_device_model(reading: ColumnReading, columns: Mapping[str, ColumnValues], mapped: Collection[str]) -> bool:
+    """Whether a column that is called gpu names what was used, and not which of them."""
+    name = words_of(reading.column)[0]
+    first = str(columns[reading.column].first or "")
+    return (
+        reading.role == "place"
+        and reading.column not in mapped
+        and name == "gpu"
+        and bool(_DEVICE_MODEL.fullmatch(first))
+    )
 
 
 def _without_twins(

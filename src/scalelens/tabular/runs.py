@@ -26,7 +26,7 @@ RUN_SETTINGS = (
 )  # fmt: skip
 # What a row says of its run, and the column of `steps` for it.
 _MEASURED = {
-    "batch_time": "step_s", "samples_per_s": "samples_per_s", "tflops_per_device": "tflops_per_device",
+    "batch_time": "step_s", "tflops_per_device": "tflops_per_device",
     "data_time": "data_s", "peak_memory": "peak_memory_bytes",
 }  # fmt: skip
 _SHOWS_SPEED = {"batch_time", "samples_per_s", "tokens_per_s", "epoch_time", "tflops_per_device"}
@@ -222,21 +222,28 @@ def _labels_rows(values: ColumnValues, reading: ColumnReading) -> bool:
     return not (reading.role or values.constant or values.is_stamp) and reading.is_text
 
 
+def _samples_per_s(table: StepTable, record: TableRecord) -> float | None:
+    """The rate in samples: where tokens and the length of a sample are stated, theirs, which has more digits."""
+    tokens, length = table.value(record, "tokens_per_s"), table.value(record, "seq_length")
+    return tokens / length if tokens and length else table.value(record, "samples_per_s")
+
+
 def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows) -> str | None:
     """Whether the rate is of the whole job or of a device: by its name, else by how it grows with the size.
 
     A rate that grows at least with the root of the size is of the job.  Any other may be of either.
     """
-    rate = table.columns.get("samples_per_s")
+    by_tokens = {"tokens_per_s", "seq_length"} <= table.columns.keys()
+    rate = table.columns.get("tokens_per_s" if by_tokens else "samples_per_s")
     if rate is None or rate.unit:
         return rate and rate.unit
     size = next((role for role in SIZES if role in table.columns), "devices")
-    points = [(table.value(record, size), table.value(record, "samples_per_s")) for record in records]
+    points = [(table.value(record, size), _samples_per_s(table, record)) for record in records]
     known = sorted((n, per_s) for n, per_s in points if n and per_s and n > 0 and per_s > 0)
     (fewest, slow), (most, fast) = (known[0], known[-1]) if known else ((1.0, 1.0), (1.0, 1.0))
     if most > fewest and fast / slow >= (most / fewest) ** 0.5:
         return "global"
-    choices = options(f"samples_per_s={rate.column}:{scope}" for scope in ("global", "rank"))
+    choices = options(f"{rate.role}={rate.column}:{scope}" for scope in ("global", "rank"))
     rows.problem(1, f"it is unclear whether {rate.column} is of the job or of one device: use {choices}")
     return None
 
@@ -278,10 +285,11 @@ def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: st
             record.line, None, None, None, reading.column, value, metric_unit(reading.column, reading.unit), "mean"
         )
     measured = {column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns}
+    measured["samples_per_s"] = _samples_per_s(table, record)
     if any(value is not None for value in measured.values()):
         rows.add(
             "steps", record.line, attempt=0, phase="train", value_kind="run_mean",
-            rate_scope=scope if measured.get("samples_per_s") is not None else None,
+            rate_scope=scope if measured["samples_per_s"] is not None else None,
             samples=table.value(record, "global_batch_size"), **measured,
         )  # fmt: skip
     if (span_s := table.value(record, "epoch_time")) is not None:

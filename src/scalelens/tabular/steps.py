@@ -27,6 +27,7 @@ from scalelens.tabular.cells import (
 )
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
+from scalelens.tabular.initials import with_initials
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import (
     MOST_RUNS,
@@ -64,7 +65,7 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     survey = head if suffices else Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
-    means = as_means(readings)
+    means = as_means(with_initials(readings, survey.columns))
     if runs := runs_in(survey, means, lambda: records(source)):
         rows.assigned = means
         write_runs(rows, runs, survey, means)

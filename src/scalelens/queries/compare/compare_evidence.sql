@@ -21,7 +21,7 @@
 --
 -- Glance: cause is_there evidence a_sign b_sign
 --
--- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
+-- Sources: two_sides, selected_steps, steps, metrics, power, members, phases, outlier_gpus, runs
 --
 -- Parameters: a, b
 --
@@ -71,7 +71,9 @@ powers AS (
     SELECT t.side, t.run_id, third, median(power_w) AS power_w
     FROM (SELECT side, run_id, third, min(ts) AS begins, max(ts) AS ends FROM timed GROUP BY ALL) AS t
     JOIN power AS p ON p.run_id = t.run_id AND p.ts BETWEEN begins AND ends
-    WHERE p.scope IN ('gpu', 'gcd', 'oam') AND p.flag IS NULL GROUP BY ALL),
+    WHERE p.scope IN ('gpu', 'gcd', 'oam') AND p.flag IS NULL
+        AND (p.file_id, p.part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
+    GROUP BY ALL),
 thirds AS (
     SELECT t.side, t.run_id, median(step_s) FILTER (third = 3) / median(step_s) FILTER (third = 1) - 1 AS longer
     FROM timed AS t GROUP BY ALL),

@@ -27,7 +27,7 @@
 --
 -- Needs: power, energy
 --
--- Sources: power_readings, power_intervals, power_clock, reported_energy, scope_nesting, power, files,
+-- Sources: power_readings, power_intervals, power_clock, reported_energy, scope_nesting, power, members, files,
 --   selected_runs
 --
 -- Parameters: runs
@@ -112,7 +112,9 @@ marks AS (
         list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks,
         count(*) FILTER (WHERE flag = 'implausible') AS n_implausible
     FROM power LEFT JOIN files USING (file_id)
-    WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
+    WHERE run_id IN (FROM selected_runs(runs := runs))
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
+    GROUP BY ALL),
 reported AS (
     SELECT run_id, node, device, scope,
         arg_max({'j': reported_j, 'method': e.method},

@@ -24,7 +24,7 @@
 --
 -- Needs: power, energy, steps.energy_j, jobs.energy_j
 --
--- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, scope_nesting, power, files, selected_runs
+-- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, scope_nesting, power, members, files, selected_runs
 --
 -- Parameters: runs
 --   extent := 'run'    'run' is from the first to the last time of the log, 'readings' from the first to the last
@@ -58,7 +58,9 @@ reported AS (
 tools AS (
     SELECT p.run_id, p.node, p.device, p.scope,
         string_agg(DISTINCT array_to_string(f.formats, ' '), ' ' ORDER BY array_to_string(f.formats, ' ')) AS source
-    FROM power AS p LEFT JOIN files AS f USING (file_id) WHERE p.run_id IN (FROM selected) GROUP BY ALL),
+    FROM power AS p LEFT JOIN files AS f USING (file_id) WHERE p.run_id IN (FROM selected)
+        AND (p.file_id, p.part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
+    GROUP BY ALL),
 sensors AS (
     SELECT *, NULL::DOUBLE AS coverage FROM reported
     UNION ALL BY NAME

@@ -13,7 +13,7 @@
 --
 -- Needs: power
 --
--- Sources: power, steps, phases, selected_runs
+-- Sources: power, members, steps, phases, selected_runs
 --
 -- Parameters: runs
 --
@@ -39,7 +39,9 @@ logs AS (
 readings AS (
     SELECT run_id, ts_origin AS power_origin, min(ts)::TIMESTAMP AS first_ts, max(ts)::TIMESTAMP AS last_ts,
         coalesce(bool_or(flag = 'clock_changed'), false) AS is_changed
-    FROM power WHERE run_id IN (FROM selected) AND ts IS NOT NULL AND isfinite(power_w) GROUP BY ALL),
+    FROM power WHERE run_id IN (FROM selected) AND ts IS NOT NULL AND isfinite(power_w)
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
+    GROUP BY ALL),
 candidates AS (
     SELECT run_id, power_origin, zone_s,
         epoch(least(ends, last_ts + to_seconds(zone_s)) - greatest(begins, first_ts + to_seconds(zone_s)))

@@ -4,13 +4,13 @@
 --   A sensor is a device of a node in one scope.  Samples of the same instant are one, with their mean.  Ranks of one
 --   launch that say which rank they are each measure all devices of their node: of their files the longest counts.
 --   Other files of a sensor count where no earlier file measured, as after a restart.  Implausible samples do not
---   count.
+--   count, nor does a file that repeats the readings of another (`copy` in members).
 --
 -- Helper: used by many queries
 --
 -- Needs: power
 --
--- Sources: power, params, selected_runs
+-- Sources: power, params, members, selected_runs
 --
 -- Parameters: runs
 --
@@ -29,7 +29,7 @@ samples AS (
     SELECT run_id, file_id, node, device, scope, ts, ts_origin, avg(power_w) AS power_w
     FROM power
     WHERE run_id IN (FROM selected_runs(runs := runs)) AND ts IS NOT NULL AND isfinite(power_w)
-        AND flag IS DISTINCT FROM 'implausible'
+        AND flag IS DISTINCT FROM 'implausible' AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
     GROUP BY ALL),
 by_rank AS (SELECT DISTINCT run_id, file_id FROM params WHERE key = 'measured_by_rank'),
 series AS (

@@ -18,7 +18,7 @@
 --
 -- Partition: run_id
 --
--- Sources: metrics, power, selected_runs
+-- Sources: metrics, power, members, selected_runs
 --
 -- Parameters: runs
 --
@@ -44,6 +44,7 @@ sampled AS (
     LEFT JOIN metrics AS r ON r.run_id = p.run_id AND r.file_id = p.file_id AND r.line = p.line
         AND r.name = 'clock_event_reasons' AND r.place IS NOT DISTINCT FROM c.place
     WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope IN ('gpu', 'gcd', 'oam')
+        AND (p.file_id, p.part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'copy')
         AND power_w > 0 AND flag IS DISTINCT FROM 'implausible'),
 working AS (
     SELECT * FROM sampled WINDOW sensor AS (PARTITION BY run_id, node, device, scope)

@@ -3,7 +3,7 @@
 -- Answers: What are the runs called, and which id has each?
 --   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
---   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.  Where a
+--   devices, batch, sequence, parallelism, framework, model; then the job, a folder, the file, its part; the id last.  Where a
 --   log states what the trackers beside it do not, the framework stands alone.  Where more than 40 letters do not tell
 --   runs apart and each has a job of its own, the job stands instead of them.
 --   A name of more than 60 letters is shortened to what tells it from others of such a length, with … for the rest.
@@ -43,13 +43,13 @@ described AS (
         [precision, dataset, system, device_model, nodes || if(nodes = 1, ' node', ' nodes'),
          devices || ' ' || lower(coalesce(device_unit, 'device')) || if(devices = 1, '', 's'), 'batch ' || global_batch_size,
          'micro-batch ' || micro_batch_size, 'seq ' || seq_length, 'tp' || tp, 'pp' || pp, 'dp' || dp, 'cp' || cp,
-         framework] AS facts,
+         framework, if(contains(lower(called.own), lower(model)), NULL, model)] AS facts,
         'job ' || job_id AS job, coalesce(string_split(path, '/')[2:-2], []) AS folders, part
     FROM called LEFT JOIN shortened USING (run_id)),
 -- A fact tells runs of one name apart if with it they begin in more ways than before.
 beginnings AS (
     SELECT run_id, name, k, facts[k] AS fact, facts[:k] AS beginning
-    FROM (FROM described QUALIFY count(*) OVER (PARTITION BY name) > 1), range(1, 15) AS t(k)),
+    FROM (FROM described QUALIFY count(*) OVER (PARTITION BY name) > 1), range(1, 16) AS t(k)),
 telling AS (
     SELECT name, k FROM (SELECT name, k, count(DISTINCT beginning) AS n_beginnings FROM beginnings GROUP BY name, k)
     QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
