@@ -125,8 +125,10 @@ ONE, WINDOW, RUNNING, EPOCH, RUN = "instant", "interval_mean", "running_mean", "
 JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ascend_step_trace": {(ONE, NO_RATE)},
+    "baselines": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # by the time since the start
     "basicsr": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # between stamps; else the printed mean
     "catboost": {(WINDOW, NO_RATE)},  # differences of the time since the start
+    "centernet": {(ONE, NO_RATE)},  # the mean since the epoch began, as a clock
     "clu": {(WINDOW, NO_RATE), (WINDOW, JOB)},  # steps per second since the record before; T5X's rate is of the job
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "column_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # of one step, or of an epoch by its stamps
@@ -152,6 +154,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
     "coqui_tts": {(ONE, NO_RATE)},
     "epicure_vision": {(ONE, NO_RATE)},
+    "faster_rcnn": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # since the record before
     "failure_lines": {(ONE, NO_RATE)},  # the records of nanoGPT beside them in a fixture
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     "fleetx": {(WINDOW, NO_RATE)},
@@ -185,6 +188,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "hf_trainer_state": {(WINDOW, NO_RATE), (RUN, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "hrnet": {(WINDOW, NO_RATE), (ONE, RANK)},  # differences of means since the epoch began; a batch of one process
+    "ijepa": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the mean since the epoch began, as a clock
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
@@ -205,6 +209,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
+    "matconvnet": {(ONE, JOB)},
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
@@ -273,6 +278,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ssd_pytorch": {(ONE, RANK)},  # the timer of one process
     # Detectron2's, smoothed over its last records; a named time; torchtitan's, a mean since the values before.
     "tfevents": {(RUNNING, NO_RATE), (ONE, NO_RATE), (WINDOW, NO_RATE)},
+    "tflearn": {(ONE, NO_RATE)},  # the time since the epoch began
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "tinygrad": {(ONE, NO_RATE)},
@@ -297,6 +303,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
     "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
     "deepmd": {(WINDOW, NO_RATE)},  # sums since the line before
+    "vits": {(WINDOW, NO_RATE)},  # between stamps
     "vietocr": {(WINDOW, NO_RATE)},  # sums since the line before
     # Differences of the stamps of a tracker, or a column that the script calls the time of a step.
     "clearml_metrics": {(WINDOW, NO_RATE)},

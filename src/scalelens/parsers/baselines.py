@@ -52,7 +52,7 @@ class Reader:
             self.values[entry[1]] = float(entry[2])
             self.digits[entry[1]] = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
         elif _END.match(line.text) and self.head and "TimeElapsed" in self.values:
-            self.put(*self.head)
+            self.put(line, self.head[1])
             self.head = None
 
     def put(self, line: Line, iteration: int) -> None:

@@ -21,6 +21,7 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("[session ", "time cost: ")
+LATER = ("step_s",)
 
 _RECORD = re.compile(
     r"\[session \d{1,6}\]\[epoch {1,6}(\d{1,6})\]\[iter {1,8}(\d{1,9})/ {0,8}(\d{1,9})\] loss: (-?\d{1,12}\.\d{1,6}|nan|inf)"
@@ -38,6 +39,9 @@ class Reader:
         self.begun: tuple[Line, dict[str, Any], int] | None = None  # a record, and how many iterations its time is of
 
     def take(self, line: Line) -> bool:
+        if cost := _COST.match(line.text):
+            self.end(cost)
+            return True
         if not (record := _RECORD.match(line.text)):
             return False
         self.put()
@@ -57,8 +61,12 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
+        if cost := _COST.match(line.text):
+            self.end(cost)
+
+    def end(self, cost: re.Match[str]) -> None:
         """The line with the time of the record."""
-        if self.begun and (cost := _COST.match(line.text)):
+        if self.begun:
             _, row, steps = self.begun
             if steps and float(cost[1]) > 0:
                 kind = "instant" if steps == 1 else "interval_mean"

@@ -12,8 +12,8 @@ step did not end the job: only what follows the last step counts, but for what t
 cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A
 launcher that is interrupted (SIGINT, or SIGTERM to itself) was cancelled, and so was a process that SIGINT ended.  A
 process killed by SIGKILL is an error: that memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
-A traceback says what happened in its last line.
-Where a line says that the training is complete, after its last step, and nothing else happened, it was completed.  One that Python prints as ignored ends nothing.
+A traceback says what happened in its last line.  One that Python prints as ignored ends nothing.  A job is completed
+where a line after its last step says that the training is complete, and no line tells of another end.
 
 Samples:
     slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***

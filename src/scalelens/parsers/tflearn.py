@@ -23,6 +23,7 @@ from scalelens.parsing.since_start import SinceStart
 
 VERSION = 1
 ANCHORS = ("  | total loss: ", " -- iter: ")
+LATER = ("epoch",)
 
 _STEP = re.compile(
     r"^\s*(?:# )?Training Step: (\d{1,15})  \| total loss: (-?\d{1,15}\.\d{1,9}|nan|inf) \| time: (\d{1,9}\.\d{3})s\s*\Z"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number
 
 _WITHOUT_VALUE = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
@@ -278,5 +278,5 @@ def time_stamp(value: Any) -> tuple[datetime, str] | None:
 
 def header_of(source: Source) -> tuple[str, ...]:
     """Columns of a CSV, or keys in the first line of JSON lines; else nothing."""
-    head = next(source.utf8(HEAD), b"")
+    head = source.text_head()
     return jsonl_header(head) or csv_header(head)

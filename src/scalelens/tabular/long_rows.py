@@ -8,7 +8,7 @@ H100,1,time,2095,s
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord, csv_header, csv_records, is_blank
 
 _NAMES = ("metric", "metric_name", "name", "measure", "measurement", "quantity", "variable", "key", "tag")
@@ -39,7 +39,7 @@ def long_table(header: Sequence[str]) -> LongTable | None:
 
 def long_table_in(source: Source) -> LongTable | None:
     """The same of a file."""
-    return long_table(csv_header(next(source.utf8(HEAD), b"")))
+    return long_table(csv_header(source.text_head()))
 
 
 def long_records(source: Source, table: LongTable) -> list[TableRecord]:

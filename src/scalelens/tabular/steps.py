@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import (
     RecordReader,
@@ -89,7 +89,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str], from_zero: b
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
-    records = jsonl_records if jsonl_header(next(source.utf8(HEAD), b"")) else csv_records
+    records = jsonl_records if jsonl_header(source.text_head()) else csv_records
     survey = Survey(records(source))
     for role, (column, _) in mapping.items():
         if column not in survey.columns:

@@ -54,7 +54,7 @@ def times_beside(source: Source, table: LineTable) -> dict[int, tuple[str, Any]]
         if not _MAY_TELL.search(text) or ELSEWHERE.search(text):
             return
         named = [one for one in map(table.named, parsed(text).fields) if one and _may_tell(one[0])]
-        if len(named) == 1:
+        if len(named) == 1 and named[0][1] is not None:
             column, value = named[0]
             twice.update({column} if len(records) in told[column] else ())
             told[column][len(records)] = value
