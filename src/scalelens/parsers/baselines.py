@@ -21,7 +21,7 @@ VERSION = 1
 ANCHORS = ("********** Iteration ",)
 
 _HEAD = re.compile(r"\*{10} Iteration (\d{1,9}) \*{12}\s*\Z")
-_ENTRY = re.compile(r"\| ([\w./-]{1,60}) *\| (-?\d[\d.e+-]{0,30}) *\|\s*\Z")
+_ENTRY = re.compile(r"\| ([\w./-]{1,60}) *\| (-?\d{1,30}(?:\.\d{0,30})?(?:e[+-]?\d{1,3})?) *\|\s*\Z")
 _END = re.compile(r"-{10,}\s*\Z")
 
 
@@ -50,7 +50,7 @@ class Reader:
         if entry := _ENTRY.match(line.text):
             mantissa, _, exponent = entry[2].partition("e")
             self.values[entry[1]] = float(entry[2])
-            self.digits[entry[1]] = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+            self.digits[entry[1]] = float(f"1e{int(exponent or 0) - len(mantissa.partition('.')[2])}")
         elif _END.match(line.text) and self.head and "TimeElapsed" in self.values:
             self.put(line, self.head[1])
             self.head = None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord, csv_header, csv_records, is_blank
+from scalelens.tabular.named_rows import is_index
 
 _NAMES = ("metric", "metric_name", "name", "measure", "measurement", "quantity", "variable", "key", "tag")
 _VALUES = ("value", "val", "metric_value", "measured_value")
@@ -33,7 +34,7 @@ def long_table(header: Sequence[str]) -> LongTable | None:
     if len(names) != 1 or len(values) != 1 or len(units) > 1:
         return None
     unit = units[0] if units else None
-    keys = tuple(each for each in header if each not in (names[0], values[0], unit))
+    keys = tuple(each for each in header if each not in (names[0], values[0], unit) and not is_index(each))
     return LongTable(names[0], values[0], unit, keys) if keys else None
 
 
