@@ -49,7 +49,7 @@ def test_times_of_steps_tell_more_than_rates(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_is_a_number_stays_a_place(run: Run, tmp_path: Path) -> None:
-    """Which of the devices a row is of, and not which model: then the rows are no runs."""
+    """A column that says which device a row is of, not which model, does not make runs of its rows."""
     (tmp_path / "steps.csv").write_text("step,gpu,step_time_s\n1,gpu0,0.5\n1,gpu1,0.5\n2,gpu0,0.5\n2,gpu1,0.6\n")
     told = run("identify", tmp_path / "steps.csv")
     assert "place" in f"{told.out}{told.err}" and "device_model" not in f"{told.out}{told.err}"

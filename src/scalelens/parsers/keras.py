@@ -55,7 +55,7 @@ _WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━
 _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 _VALUE = re.compile(
     r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z|[IWEF]\d{4} )"
-)  # absl prints behind it
+)  # a message of absl may follow in the same line
 _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")

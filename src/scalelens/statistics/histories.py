@@ -72,8 +72,8 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     A level lasts.  Single slow runs are clipped to four robust sigma before they are tested, and two of them side by
     side are no level unless they are the last.
 
-    Where runs are like the one before, the error of a level is wider (`_widening`).  What drifts over the whole series,
-    or alternates between modes for days, still has points that are no events.
+    Where runs are like the one before, the error of a level is wider (`_widening`).  A drift over the whole series, or
+    modes that last for days, can still give points that are not events.
     """
     logs = np.log(values)
     cuts = _candidates(logs)

@@ -32,7 +32,7 @@ _WORDS_BEFORE, _WORDS_AFTER = 8, 5
 _LEAST_DIGITS, _MANY, _TELLING = 3, 4, 2
 _OWN = 1  # numbers of each place that the other one lacks
 _LEAST_WORDS, _LEAST_BITS = 2, 5.0
-_SHORTEST = 32  # places of a text: in a shorter one, words are no less telling
+_SHORTEST = 32  # sentences and rows of a text; one with fewer is weighed as if it had so many
 _WORDS_OF_A_DIGIT = 3
 _NEAR = 0.01  # two measurements of one thing may be within it
 
@@ -179,7 +179,7 @@ def _of_points(number: Number) -> bool:
 
 
 def _is_measured(number: Number) -> bool:
-    """Whether a number has three digits that say something, and is no year, no name and not zero."""
+    """Whether a number has three significant digits and is not a year, a name or zero."""
     is_written_so = number.unit or not number.text.isdigit()
     return bool(is_written_so) and _significant(number) >= _LEAST_DIGITS and not number.low <= 0 <= number.high
 
