@@ -207,6 +207,37 @@ def test_a_step_of_slurm_that_is_cancelled_after_a_task_had_failed(failed_at: in
         assert found.outcomes() == outcomes
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Training completed successfully!", "2026-03-04 05:06:07 | INFO | fairseq_cli.train | done training in 354.3 seconds",
+        "`Trainer.fit` stopped: `max_epochs=3` reached.", "INFO: `Trainer.fit` stopped: `max_steps=40` reached.",
+        "100 epochs completed in 2.345 hours.", "DEEPMD INFO    finished training", "2026-03-04 05:06:07.8: Training done.",
+        "Training time 1:23:45", "[2026-03-04 05:06:07 tiny](main.py 180): INFO Training time 1 day, 3:02:11",
+    ],
+)  # fmt: skip
+def test_a_line_that_says_that_the_training_is_over(said: str) -> None:
+    assert read(b"".join([*LOOP, said.encode(), b"\n"])).outcomes() == ["completed"]
+    assert read(b"".join([*LOOP[:9], said.encode(), b"\n", *LOOP[9:]])).outcomes() == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Fold 1: training done", "done training epoch 3", "`Trainer.fit` stopped: No training batches.",
+        "`Trainer.fit` stopped: `max_time` reached.", "3 epochs completed in this run", "Training time 12.5",
+        "Epoch 3: Training time 0:01:02", "Training time 0:01:02 of 0:05:00", "if done training, call evaluate()",
+    ],
+)  # fmt: skip
+def test_a_line_that_says_so_of_a_part(said: str) -> None:
+    assert read(b"".join([*LOOP, said.encode(), b"\n"])).outcomes() == []
+
+
+def test_a_time_that_is_told_after_each_epoch_is_not_that_of_the_training() -> None:
+    told = b"Training time 0:01:02\n"
+    assert read(b"".join([*LOOP[:9], told, *LOOP[9:], told])).outcomes() == []
+
+
 def test_tests_of_a_network_before_a_loop_that_no_format_knows_are_not_its_outcome() -> None:
     """nccl-tests that are carried out before a training do not say how that ended."""
     tests = next(

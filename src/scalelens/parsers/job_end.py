@@ -59,7 +59,8 @@ ANCHORS = (
     " exited with code ", "Main process received SIG", "srun: sending Ctrl-C to ", "Signal 2 (SIGINT) received by PID ",
     "Exception ignored ", "Error in atexit._run_exitfuncs:", "raining complete", "raining finished", "raining has finished",
     "raining is complete", "raining is finished", "raining has completed", "RAINING COMPLETE", "inished training",
-    "inished Training", "ompleted training",
+    "inished Training", "ompleted training", "one training", "raining done", "raining is done", "Trainer.fit` stopped: ",
+    "epochs completed in ", "Training time ",
 )  # fmt: skip
 
 _STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
@@ -118,17 +119,21 @@ _TEXTS = (  # the worst first
 )
 # A sentence that says that the training is over: behind what a logger prints, and perhaps a name of two words.
 _COMPLETED = re.compile(
-    r"(?:^|[\]>|:-]|\d\s\s)[^\w\n]{0,12}(?:\w[\w-]{0,30} ){0,2}(?:training (?:has |is |was )?(?:been )?(?:successfully )?"
-    r"(?:completed?|finished)|(?:finished|completed) (?:the )?training)(?![\w-])(?P<rest>.{0,200})",
+    r"(?:^|[\]>|:-]|\d\s\s)[^\w\n]{0,12}(?:\w[\w-]{0,30} {1,4}){0,2}(?:training (?:has |is |was )?(?:been )?(?:successfully )?"
+    r"(?:completed?|finished|done)|(?:finished|completed|done) (?:the )?training"
+    r"|`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d+` reached|\d+ epochs completed in \d[\d.]* hours)"
+    r"(?![\w-])(?P<rest>.{0,200})",
     re.IGNORECASE,
 )
+# Meta's vision code prints it once, behind its last epoch; some loops print such a line in each.
+_WHOLE_TIME = re.compile(r"(?:^|[ :])Training time (?:\d+ days?, )?\d+:\d\d:\d\d(?P<rest>\s*)\Z")
 _OF_A_PART = re.compile(
     r"(?<![a-z])(?:not|pre|epoch|fold|stage|phase|step|round|iteration|trial|client|agent|batch|task|seed|if|when|once|until|after"
     r"|before|while|previous|resum\w*|already)(?![a-z])",
     re.IGNORECASE,
 )
 _OF_PART_IN_REST = re.compile(
-    r"\s*(?:for|of|on|in) (?:the )?(?:epoch|fold|stage|phase|round|client|agent|task|seed|trial)", re.IGNORECASE
+    r"\s*(?:(?:for|of|on|in) )?(?:the )?(?:epoch|fold|stage|phase|round|client|agent|task|seed|trial)", re.IGNORECASE
 )
 _ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 _CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
@@ -158,6 +163,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.ends: dict[tuple[int, str], list[_End]] = {}  # by part and outcome
+        self.whole_times = 0  # lines that tell how long the training took
         self.failed = 0  # line in which srun reported that a task had failed
         self.said: list[tuple[int, int, str, str]] = []  # by a scheduler: line, part, outcome, text
         self.stopped: dict[tuple[int, str], tuple[int, int, str]] = {}  # that line, and one in which Slurm ends a step
@@ -188,7 +194,9 @@ class Reader:
         if _IGNORED.match(line.text):
             self.claims = _OF_IGNORED
             return True
-        if completed := _COMPLETED.search(line.text):
+        whole = _WHOLE_TIME.search(line.text)
+        self.whole_times += whole is not None
+        if completed := whole or _COMPLETED.search(line.text):
             begun = line.text[: completed.start("rest")]
             if not _OF_A_PART.search(begun) and not _OF_PART_IN_REST.match(completed["rest"]):
                 self.keep("completed", _End(line.number, line.rank, False, line.text))
@@ -292,7 +300,8 @@ class Reader:
         )
         outcomes = [(outcome, ends) for outcome, ends in after if ends]
         if not outcomes and last_step:
-            for done in [done for done in self.ends.get((part, "completed"), ()) if done.line >= last_step][:1]:
+            ends = [end for end in self.ends.get((part, "completed"), ()) if end.line >= last_step]
+            for done in [end for end in ends if self.whole_times < 2 or not _WHOLE_TIME.search(end.text)][:1]:
                 self.tell("completed", done.line, done.text, "inferred")
         for outcome, ends in outcomes:
             self.tell(outcome, ends[0].line, ends[0].text)
