@@ -2,12 +2,15 @@
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
 
+import scalelens
+from conftest import FIXTURES
 from little_warehouse import Row, Warehouse
 from scalelens.statistics.ratios import ratio_interval
 
@@ -234,6 +237,38 @@ def test_rates_alone_are_a_series(warehouse: Warehouse, batch: int | None) -> No
         ("strong" if batch else "throughput", 75, 3, 1), ("strong" if batch else "throughput", 120, 3, pytest.approx(0.8)),
     ]  # fmt: skip
     assert all((row["note"] or "").startswith("no log states the batch") == (not batch) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("table", "tokens", "efficiency"),
+    [
+        ("study_of_tokens", [41200, 81900, 160300], None),
+        ("study_of_tokens_per_device", [10300 * 8, 9950 * 32, 9120 * 128], [1, 9950 / 10300, 9120 / 10300]),
+        ("study_of_unclear_tokens", [], None),
+    ],
+)
+def test_rates_of_tokens_in_a_table_are_a_series(
+    table: str, tokens: list[float], efficiency: list[float] | None, tmp_path: Path
+) -> None:
+    """Those of a device count for all devices of their row; where it is unclear of what they are, nothing is compared."""
+    with scalelens.open(tmp_path / "w") as study:
+        study.ingest(FIXTURES / "generic_csv" / f"{table}.csv")
+        rows = study.query("scaling", metric="throughput")
+        assert rows["tokens_per_s"].to_list() == tokens
+        assert rows["samples_per_s"].null_count() == rows.height == len(tokens)
+        assert rows["efficiency"].to_list() == pytest.approx(efficiency or [None] * len(tokens))
+        reasons = {(row["reason"], row["remedy"]) for row in study.query("not_compared").iter_rows(named=True)}
+        compared = {("the log prints a rate but no step time", "scalelens query scaling metric=throughput")}
+        assert reasons == compared or not tokens
+
+
+def test_a_table_of_nodes_and_their_devices_is_a_study(tmp_path: Path) -> None:
+    with scalelens.open(tmp_path / "w") as study:
+        study.ingest(FIXTURES / "generic_csv" / "nodes_of_devices.csv")
+        rows = study.query("scaling")
+        assert rows["devices"].to_list() == [4, 8, 16]
+        assert rows["efficiency"].to_list() == pytest.approx([1, 610.5 / 318.0 / 2, 610.5 / 171.2 / 4])
+        assert all("devices inferred" in note for note in rows["note"])
 
 
 def test_printed_tflops_are_compared_per_device(warehouse: Warehouse) -> None:

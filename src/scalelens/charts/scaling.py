@@ -36,13 +36,15 @@ FACETS = True
 INSTEAD = ({"metric": "throughput"}, {"metric": "tflops"}, {"metric": "t_ep"})  # where the logs have no step time
 FACTS = ("name", "device_unit", "parameters")
 
-# For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
+# For each metric, and for a throughput of tokens: the statistic, what its records are, the column of its absolute
+# value, and how that is written.
 _METRICS = {
     "t_b": ("median step time", "step record", "step_s", "{} s a step"),
     "mean_s": ("mean step time", "step record", "step_s", "{} s a step"),
     "t_ep": ("mean time of an epoch", "epoch", "epoch_s", "{} s an epoch"),
     "t_tr": ("mean time of the training part of an epoch", "epoch", "epoch_s", "{} s of training an epoch"),
     "throughput": ("total samples over total time", "step record", "samples_per_s", "{} samples/s"),
+    "tokens": ("total tokens over total time", "step record", "tokens_per_s", "{} tokens/s"),
     "tflops": ("median of the TFLOP/s as printed", "step record", "tflops_printed", "{} TFLOP/s per device"),
 }
 _TFLOPS = {
@@ -184,7 +186,9 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
     """Counts, statistic, what marks mean, base cases, intervals."""
-    statistic, record, column, pattern = _METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
+    metric = points[0].get("metric") or parameters.get("metric", "t_b")
+    of_tokens = metric == "throughput" and points[0].get("samples_per_s") is None
+    statistic, record, column, pattern = _METRICS["tokens" if of_tokens else metric]
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
     lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]

@@ -28,6 +28,7 @@ class _Measure(NamedTuple):
 
 _MEASURES = (
     _Measure("samples_per_s", "throughput [samples/s]", "throughput", "samples/s", "step record", 1),
+    _Measure("tokens_per_s", "throughput [tokens/s]", "throughput", "tokens/s", "step record", 1),
     _Measure("epoch_s", "time of an epoch [s]", "the time of an epoch", "s an epoch", "epoch", -1),
 )
 _IS_OF_MODEL = re.compile("No log names the model|Set model =")  # the caption says so in words of its own

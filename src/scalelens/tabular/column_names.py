@@ -133,10 +133,13 @@ def loss_of(names: Iterable[str]) -> str | None:
     return only[0] if len(only) == 1 and not _OTHER_LOSS.intersection(words[only[0]]) else None
 
 
-def metric_unit(name: str, unit: str | None) -> str | None:
-    """Unit of a number that stays a metric; that of a rate names what is counted, and whether it is of one device."""
-    role, scope = read_name(name)
-    rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(role or "")
+def metric_unit(name: str, unit: str | None, role: str | None = None) -> str | None:
+    """Unit of a number that stays a metric; that of a rate names what is counted, and whether it is of one device.
+
+    `role` is what the column was read as, if its name does not say it.
+    """
+    named, scope = read_name(name)
+    rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(role or named or "")
     if rate and "rank" in (unit, scope):
         return f"{rate}/device"
     return rate or (None if unit in (*UNITS_OF_KIND["rate"], "1") else unit)

@@ -416,7 +416,12 @@ def mean_of(name: str) -> tuple[str | None, str | None]:
 
 def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReading]) -> str:
     """What --map could say of a table without steps: which of its columns may be one, by their names."""
+    readings = list(readings)
+    has_sizes = any(reading.role in SIZES for reading in readings)
     readings = [reading for reading in readings if not reading.role and columns[reading.column].is_number]
+    rate = next((one for one in readings if any(text.startswith("samples_per_s=") for text in one.choices)), None)
+    if rate and has_sizes:
+        return f"if {rate.column} is the rate of a run of that size, use {options(rate.choices)}"
     if refusal := next((reading.refusal for reading in readings if reading.refusal), None):
         return refusal
     if timed := next((reading for reading in readings if reading.choices and _is_any_time(reading)), None):

@@ -228,17 +228,23 @@ def _samples_per_s(table: StepTable, record: TableRecord) -> float | None:
     return tokens / length if tokens and length else table.value(record, "samples_per_s")
 
 
+def _rate_of(table: StepTable) -> ColumnReading | None:
+    """The rate of a row: of tokens where they are stated with the length of a sample, or alone; else of samples."""
+    by_tokens = "seq_length" in table.columns or "samples_per_s" not in table.columns
+    return (by_tokens and table.columns.get("tokens_per_s")) or table.columns.get("samples_per_s")
+
+
 def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows) -> str | None:
     """Whether the rate is of the whole job or of a device: by its name, else by how it grows with the size.
 
     A rate that grows at least with the root of the size is of the job.  Any other may be of either.
     """
-    by_tokens = {"tokens_per_s", "seq_length"} <= table.columns.keys()
-    rate = table.columns.get("tokens_per_s" if by_tokens else "samples_per_s")
+    rate = _rate_of(table)
     if rate is None or rate.unit:
         return rate and rate.unit
     size = next((role for role in SIZES if role in table.columns), "devices")
-    points = [(table.value(record, size), _samples_per_s(table, record)) for record in records]
+    rated = [_samples_per_s(table, record) or table.value(record, "tokens_per_s") for record in records]
+    points = list(zip((table.value(record, size) for record in records), rated, strict=True))
     known = sorted((n, per_s) for n, per_s in points if n and per_s and n > 0 and per_s > 0)
     (fewest, slow), (most, fast) = (known[0], known[-1]) if known else ((1.0, 1.0), (1.0, 1.0))
     if most > fewest and fast / slow >= (most / fewest) ** 0.5:
@@ -249,6 +255,9 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
 
 
 def _write_facts(rows: Rows, record: TableRecord, table: StepTable, readings: Sequence[ColumnReading]) -> None:
+    per_node, nodes = table.count(record, "devices_per_node"), table.count(record, "nodes")
+    if per_node and nodes and per_node > 0 and nodes > 0 and table.cell(record, "devices") is None:
+        rows.param("devices", nodes * per_node, record.line, origin="inferred")
     for reading in readings:
         value, kind = record.cells.get(reading.column), ROLE[reading.role].kind if reading.role else "text"
         if _is_setting(reading) and not is_blank(value):
@@ -281,9 +290,9 @@ def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: st
         if reading.unit in UNITS_OF_KIND["time"] and _WHOLE_TIME.fullmatch(reading.column):
             whole_s = value * UNITS_OF_KIND["time"][reading.unit]
             rows.add("phases", record.line, attempt=0, phase="run", span_s=whole_s, origin="logged")
-        rows.metric(
-            record.line, None, None, None, reading.column, value, metric_unit(reading.column, reading.unit), "mean"
-        )
+        is_unclear = reading is _rate_of(table) and scope is None
+        unit = None if is_unclear else metric_unit(reading.column, reading.unit, reading.role)
+        rows.metric(record.line, None, None, None, reading.column, value, unit, "mean")
     measured = {column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns}
     measured["samples_per_s"] = _samples_per_s(table, record)
     if any(value is not None for value in measured.values()):

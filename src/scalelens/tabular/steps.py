@@ -243,7 +243,9 @@ class _RowWriter:
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
         self.counts = bool({"step", "batch"} & set(table.columns))
         self.settings = [role for role in RUN_SETTINGS if role in table.columns]
-        self.units = {reading.column: metric_unit(reading.column, reading.unit) for reading in table.metrics}
+        self.units = {
+            reading.column: metric_unit(reading.column, reading.unit, reading.role) for reading in table.metrics
+        }
 
     def take(self, record: TableRecord) -> None:
         table, rows = self.table, self.rows

@@ -30,7 +30,7 @@ compared AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
 timed AS (
-    SELECT run_id, step_s, samples_per_s, tflops_per_device
+    SELECT run_id, step_s, coalesce(samples_per_s, tokens_per_s) AS per_s, tflops_per_device
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 -- Runs with records that time a step, also where all are left out.
 with_times AS (SELECT DISTINCT run_id FROM step_times WHERE step_s > 0),
@@ -53,12 +53,14 @@ facts AS (
 left_over AS (
     SELECT r.* EXCLUDE (global_batch_size), p.global_batch_size, r.global_batch_size AS stated_batch, p.run_id IS NOT NULL AS is_point,
         coalesce(t.step_s > 0, false) AS is_timed,
-        coalesce(l.samples_per_s > 0 AND l.rate_scope = 'global', false) OR coalesce(t.samples_per_s > 0, false) AS has_rate,
+        coalesce(l.samples_per_s, l.tokens_per_s) AS printed_per_s,
+        coalesce(printed_per_s > 0 AND (l.rate_scope = 'global' OR l.rate_scope = 'rank' AND l.is_of_run), false)
+            OR coalesce(t.per_s > 0, false) AS has_rate,
         coalesce(l.tflops_per_device > 0, t.tflops_per_device > 0, false) AS prints_tflops,
         e.run_id IS NOT NULL AS has_epochs,
         CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
             WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
-        metric = 'throughput' AND NOT is_measured AND r.devices IS NOT NULL AND coalesce(l.samples_per_s > 0, false)
+        metric = 'throughput' AND NOT is_measured AND r.devices IS NOT NULL AND coalesce(printed_per_s > 0, false)
             AS has_only_rate, l.rate_scope,
         list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL),
             if(has_epochs, 't_ep', NULL)], lambda x: x IS NOT NULL) AS other_metrics
@@ -102,7 +104,7 @@ SELECT l.run_id, l.name,
             THEN if(rate_scope IS NULL, 'nothing says that the printed rate is of the job', 'the printed rate is of a device')
         WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
-        WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
+        WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples or tokens per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
             WHEN has_rate OR prints_tflops THEN 'the log prints a rate but no step time'
             ELSE 'the log times epochs, not steps' END

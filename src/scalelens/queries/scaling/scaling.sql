@@ -2,8 +2,9 @@
 --
 -- Answers: How well does training scale, and relative to which base?
 --   The efficiency compares work per time.  `metric` chooses work and time: the global batch and a step; the samples of
---   an epoch and the epoch; or the samples of a rate.  Its interval carries the scatter of the repeats of both sizes,
---   because nothing within one run shows what the next run would give.
+--   an epoch and the epoch; or the samples of a rate, its tokens where no samples are
+--   known.  Its interval carries the scatter of the repeats of both sizes, because nothing within one run shows what the
+--   next run would give.
 --   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device show how well the devices are
 --   used.  Nor is there one where no model is known (`throughput`), or where the repeats of a size are too unlike to be
 --   repeats.
@@ -26,8 +27,8 @@
 --
 -- When empty: not_compared
 --
--- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device tflops_printed samples_per_s nodes n_runs
---   note
+-- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device tflops_printed samples_per_s tokens_per_s
+--   nodes n_runs note
 --
 -- Sources: scaling_series, unstated_facts
 --
@@ -51,6 +52,8 @@
 --   step_s_high            DOUBLE s            upper end of its interval
 --   interval_kind          VARCHAR             for step_s or epoch_s: ci95, or range where 95 % cannot be claimed
 --   samples_per_s          DOUBLE samples/s    total samples over total time
+--   tokens_per_s           DOUBLE tokens/s     total tokens over total time, by the metric throughput where samples are
+--                                              not known
 --   tflops_per_device      DOUBLE TFLOP/s      by tflops_kind
 --   speedup                DOUBLE              throughput W / t over that of the base
 --   efficiency             DOUBLE              E, 1 is ideal
@@ -99,7 +102,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
     CASE WHEN metric IN ('t_b', 'mean_s') THEN time_s_low END AS step_s_low,
     CASE WHEN metric IN ('t_b', 'mean_s') THEN time_s_high END AS step_s_high,
     CASE WHEN metric NOT IN ('throughput', 'tflops') THEN interval_kind END AS interval_kind,
-    samples_per_s,
+    samples_per_s, tokens_per_s,
     CASE WHEN has_model_tflops THEN model_tflops ELSE printed_tflops END AS tflops_per_device,
     CASE WHEN is_comparable THEN speedup END AS speedup, CASE WHEN is_comparable THEN efficiency END AS efficiency,
     CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[-1] * base.repeat_times_s[1] / base.time_s

@@ -2,8 +2,8 @@
 --
 -- Answers: Which runs can be compared, and which numbers does `scaling` use?
 --   With the metrics t_b and mean_s, work is the global batch and time that of a step; with t_ep and t_tr they are
---   those of an epoch; with the rates, work is a sample or a TFLOP.  Runs without devices, or without a time by the
---   metric, are not included; nor, with t_b and mean_s, are those without a batch.
+--   those of an epoch; with the rates, work is a sample, else a token, or a TFLOP.  Runs without devices,
+--   or without a time by the metric, are not included; nor, with t_b and mean_s, are those without a batch.
 --   An epoch is the mean over the epochs, because a validation may follow only every fourth.  Epochs that broke off are
 --   left out and, unless `epochs` chooses some, so is the first of each attempt, which compiles and fills caches.
 --   What must be equal is every performance setting that a run states (held_settings).
@@ -33,13 +33,14 @@
 --   n_steps              BIGINT              records that the statistics rest on; for t_ep and t_tr, epochs
 --   step_s               DOUBLE s            median time of a step
 --   mean_s               DOUBLE s            mean time of a step
---   time_s               DOUBLE s            time by the metric: of a step, an epoch, a sample or a TFLOP
+--   time_s               DOUBLE s            time by the metric: of a step, an epoch, a sample, a token or a TFLOP
 --   time_s_low           DOUBLE s            lower end of its interval; NULL for the mean and the rates
 --   time_s_high          DOUBLE s            upper end of its interval
 --   interval_kind        VARCHAR             ci95 or range; for epochs, the range from the shortest to the longest
 --   work                 DOUBLE              what is done in time_s: samples, or 1 for the rates; NULL where not known
 --   timed_s              DOUBLE s            time that the records cover
 --   samples_per_s        DOUBLE samples/s    total samples over total time
+--   tokens_per_s         DOUBLE tokens/s     for throughput, total tokens over total time where samples are not known
 --   model_tflops         DOUBLE TFLOP/s      per device: tokens per second times model_flops, comparable between tools
 --   printed_tflops       DOUBLE TFLOP/s      per device, as printed, by the tool's own formula
 --   value_kinds          VARCHAR             what the records are
@@ -56,8 +57,8 @@ largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps
 rates AS (
     FROM query(CASE WHEN metric IN ('throughput', 'tflops')
         THEN 'FROM rates_logged(' || selection(runs, epochs, warmup, exclude) || ')'
-        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, NULL::VARCHAR AS rate_scope, '
-            '1.0::DOUBLE AS tflops_per_device WHERE false' END)),
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, 1.0::DOUBLE AS tokens_per_s, '
+            'NULL::VARCHAR AS rate_scope, false AS is_of_run, 1.0::DOUBLE AS tflops_per_device WHERE false' END)),
 spans AS (
     SELECT run_id, if(metric = 't_ep', epoch_s, train_s) AS span_s, samples,
         epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later
@@ -84,12 +85,15 @@ points AS (
         CASE WHEN batch_origin IS NOT NULL AND largest_batch IS NULL THEN 'global batch inferred from ' || batch_origin
             WHEN batch_excluded_by IS NOT NULL
             THEN format('{} excludes a global batch of {}: see contradictions', batch_excluded_by, batch) END AS batch_note,
-        coalesce(t.samples_per_s, if(rate_scope = 'global', l.samples_per_s, NULL)) AS total_per_s,
+        CASE WHEN rate_scope = 'global' THEN 1 WHEN rate_scope = 'rank' AND is_of_run THEN devices END AS rated_devices,
+        coalesce(t.samples_per_s, l.samples_per_s * rated_devices) AS total_per_s,
+        if(metric = 'throughput' AND total_per_s IS NULL, coalesce(t.tokens_per_s, l.tokens_per_s * rated_devices), NULL)
+            AS tokens_alone_per_s,
         coalesce(t.tflops_per_device, l.tflops_per_device) AS printed_tflops,
         metric IN ('t_b', 'mean_s') AS is_of_steps, metric IN ('t_ep', 't_tr') AS is_of_epochs,
         CASE WHEN is_of_epochs THEN n_epochs WHEN t.n_steps > 0 THEN t.n_steps ELSE l.n_steps END AS n_records,
         CASE metric WHEN 't_b' THEN step_s WHEN 'mean_s' THEN mean_s WHEN 't_ep' THEN epoch_s WHEN 't_tr' THEN epoch_s
-            WHEN 'throughput' THEN 1 / total_per_s WHEN 'tflops' THEN 1 / (printed_tflops * devices)
+            WHEN 'throughput' THEN 1 / coalesce(total_per_s, tokens_alone_per_s) WHEN 'tflops' THEN 1 / (printed_tflops * devices)
             ELSE error('metric is ''t_b'' (the median step), ''mean_s'', ''t_ep'', ''t_tr'', ''throughput'' or ''tflops''') END
             AS time_s,
         CASE WHEN metric = 't_b' THEN step_s_low WHEN is_of_epochs AND n_epochs > 1 THEN shortest_s END AS time_s_low,
@@ -103,10 +107,12 @@ points AS (
     WHERE run_id IN (FROM selected_runs(runs := runs)))
 SELECT run_id,
     concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, extra) AS settings,
-    concat_ws(', ', held, extra) AS held, held_of_model, layout, study, has_model,
+    concat_ws(', ', held, extra, CASE WHEN tokens_alone_per_s > 0 THEN 'rate of tokens' END) AS held, held_of_model,
+    layout, study, has_model,
     system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_records AS n_steps,
     step_s, mean_s, time_s, time_s_low, time_s_high, interval_kind, work,
-    timed_s, total_per_s AS samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
+    timed_s, total_per_s AS samples_per_s, tokens_alone_per_s AS tokens_per_s,
+    p.tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
     printed_tflops, value_kinds, batch_note
 FROM points AS p
 WHERE devices > 0 AND time_s > 0 AND (batch > 0 OR NOT is_of_steps)

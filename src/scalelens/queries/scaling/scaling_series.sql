@@ -40,6 +40,7 @@
 --   interval_kind          VARCHAR             ci95, or range where 95 % cannot be claimed
 --   interval_of            VARCHAR             steps (within one run) or runs (between repeats)
 --   samples_per_s          DOUBLE samples/s    total samples over total time
+--   tokens_per_s           DOUBLE tokens/s     total tokens over total time, where samples are not known
 --   model_tflops           DOUBLE TFLOP/s      per device, of the model
 --   printed_tflops         DOUBLE TFLOP/s      per device, as printed, median over the runs
 --   is_smoothed            BOOLEAN             whether the times are running means, or means of an epoch or a run
@@ -73,6 +74,7 @@ configurations AS (
         median_interval_between_runs(list(time_s)) AS between_runs,
         coalesce(sum(samples_per_s * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id), median(samples_per_s))
             AS samples_per_s,
+        median(tokens_per_s) AS tokens_per_s,
         sum(model_tflops * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS model_tflops,
         median(printed_tflops) AS printed_tflops,
         bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
@@ -131,7 +133,7 @@ SELECT concat_ws(' · ', nullif(m.name, ''), apart, what_is_equal) AS series, sc
     repeat_times_s, work,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.kind, 'range') ELSE within_run.kind END
         AS interval_kind,
-    interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed,
+    interval_of, samples_per_s, tokens_per_s, model_tflops, printed_tflops, is_smoothed,
     m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model, has_model, batch_note
 FROM members AS m LEFT JOIN apart AS a ON m.name IS NOT DISTINCT FROM a.name AND m.held = a.held
     AND m.study IS NOT DISTINCT FROM a.study

@@ -21,6 +21,7 @@
 --   tokens_per_s         DOUBLE tokens/s     total tokens over total time
 --   rate_scope           VARCHAR             what these two are of: global (the whole job) or rank (a device); NULL where nothing says
 --                                            it
+--   is_of_run            BOOLEAN             whether they are means over the run, as in a table of runs
 --   tflops_per_device    DOUBLE TFLOP/s      median as printed
 WITH
 wanted_epochs AS (
@@ -90,6 +91,7 @@ SELECT run_id, count(DISTINCT (attempt, step, if(step IS NULL, line, 0))) FILTER
         / sum(weight / tokens_per_s ORDER BY attempt, position) FILTER (WHERE is_chosen) AS tokens_per_s,
     coalesce(any_value(CASE is_of_device WHEN true THEN 'rank' WHEN false THEN 'global' END) FILTER (WHERE is_a_rate AND is_chosen),
         CASE WHEN bool_or(is_a_rate AND is_chosen) AND any_value(devices) = 1 THEN 'global' END) AS rate_scope,
+    bool_and(kind = 'run_mean') FILTER (WHERE is_a_rate AND is_chosen) AS is_of_run,
     median(tflops_per_device) FILTER (WHERE is_chosen) AS tflops_per_device
 FROM chosen JOIN runs USING (run_id)
 GROUP BY run_id

@@ -69,18 +69,25 @@ def _listed(sizes: Sequence[int]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
+def _rate_of(row: Mapping[str, Any]) -> tuple[float, str] | None:
+    """Samples per second and their unit, tokens where no samples are known."""
+    units = {"samples_per_s": "samples/s", "tokens_per_s": "tokens/s"}
+    return next(((row[name], unit) for name, unit in units.items() if row.get(name)), None)
+
+
 def _base_rate(group: "pl.DataFrame") -> float | None:
-    """Samples per second of the smallest size, where one configuration was run there."""
+    """The rate of the smallest size, where one configuration was run there."""
     base = group.filter(group["devices"] == group["baseline_devices"])
-    return base["samples_per_s"][0] if base.height == 1 and "samples_per_s" in base.columns else None
+    rate = _rate_of(base.row(0, named=True)) if base.height == 1 else None
+    return rate and rate[0]
 
 
 def _text_of(series: str, row: Mapping[str, Any], base_rate: float | None) -> str:
     sizes = f"{row['devices']} devices against {row['baseline_devices']}"
     if row["efficiency"] is None:
         gain = f": {row['speedup']:.3g} times the throughput" if row["speedup"] else ""
-        if not gain and base_rate and row["samples_per_s"] and row["scaling"] != "mixed":
-            gain = f": {amount(row['samples_per_s'])} samples/s against {amount(base_rate)}"
+        if not gain and base_rate and (rate := _rate_of(row)) and row["scaling"] != "mixed":
+            gain = f": {amount(rate[0])} {rate[1]} against {amount(base_rate)}"
         per_device = f", {row['tflops_per_device']:.3g} TFLOP/s per device" if row["tflops_per_device"] else ""
         return f"{series}: {sizes}{gain}{per_device}; it has no efficiency."
     return f"{series}: {sizes}: {percent(row['efficiency'])} of ideal."
@@ -128,15 +135,13 @@ def _of_growing(grown: "pl.DataFrame") -> KeyNumber | None:
 
 def _of_unknown(rows: "pl.DataFrame") -> KeyNumber | None:
     """Where no model is known: the highest rate of the largest size, and that of the smallest of its series."""
-    for (series,), group in rows.sort("devices", "samples_per_s", descending=True).group_by(
-        "series", maintain_order=True
-    ):
+    rates = [name for name in ("samples_per_s", "tokens_per_s") if name in rows.columns]
+    fastest_first = rows.sort("devices", *rates, descending=True, nulls_last=True)
+    for (series,), group in fastest_first.group_by("series", maintain_order=True):
         largest, base = group.row(0, named=True), _base_rate(group)
-        if base and largest["samples_per_s"] and largest["scaling"] != "mixed":
+        if base and (rate := _rate_of(largest)) and largest["scaling"] != "mixed":
             against = f"{amount(base)} on {largest['baseline_devices']}: {plain(str(series))}"
-            return KeyNumber(
-                f"{amount(largest['samples_per_s'])} samples/s", f"throughput on {largest['devices']} devices", against
-            )
+            return KeyNumber(f"{amount(rate[0])} {rate[1]}", f"throughput on {largest['devices']} devices", against)
     return None
 
 

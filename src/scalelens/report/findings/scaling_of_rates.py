@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PLACE = 11
 # Of logs that print rates, and no time of a step: else `scaling` answers.
 SQL = f"FROM scaling(metric := 'throughput') WHERE NOT EXISTS ({TIMED})"
-GLANCE = ("series", "devices", "nodes", "n_runs", "samples_per_s", "speedup", "efficiency%", "note")
+GLANCE = ("series", "devices", "nodes", "n_runs", "samples_per_s", "tokens_per_s", "speedup", "efficiency%", "note")
 CHARTS = ("scaling", "throughput")
 NUMBER_PLACE = scaling.NUMBER_PLACE
 ONLY_WITH_ROWS = True
