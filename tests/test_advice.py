@@ -72,6 +72,12 @@ def named(names: Mapping[int, str], **facts: object) -> Make:
     return make
 
 
+def nodes_alone(folder: Path) -> None:
+    for name, (devices, efficiency) in zip("abc", EFFICIENCIES.items(), strict=True):
+        step_s = BASE_S / efficiency
+        write_log(folder / f"{name}.csv", step_s, nodes=devices // 8, micro_batch_size=256, **OF_ONE_MODEL)
+
+
 def pipeline(folder: Path) -> None:
     for devices, efficiency in EFFICIENCIES.items():
         path = folder / f"pp2_{devices}" / "train.csv"
@@ -180,6 +186,10 @@ OBEYED = {
     "devices in names of files": Advice(
         named({size: f"size{size}.csv" for size in EFFICIENCIES}), NOT_COMPARED,
         r"^set templates = \[.*\] in .* if the number in its name counts devices", {}, (EFFICIENCY, WEAK),
+    ),
+    "nodes without their devices": Advice(
+        nodes_alone, NOT_COMPARED, r"^set devices_per_node = \.\.\. under \[facts\] in /", {"devices_per_node": 8},
+        (EFFICIENCY, WEAK),
     ),
     "devices in no name": Advice(
         named({size: f"{name}.csv" for size, name in zip(EFFICIENCIES, "abc", strict=True)}), NOT_COMPARED,

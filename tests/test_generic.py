@@ -18,7 +18,7 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
-from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.cells import TableRecord, csv_header
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues, Survey, stamp_scales
 from scalelens.tabular.growth import Growth
@@ -83,6 +83,10 @@ def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tup
         ("batch_size", None, None),
         ("batch_size_per_gpu", "micro_batch_size", None),
         ("world_size", "devices", None),
+        ("# GPUs", "devices", None),
+        ("GCDs", "devices", None),
+        ("gbs", "global_batch_size", None),
+        ("GBs", None, None),
         ("gpu", "place", None),
         ("avg_step_time_ms", None, "ms"),
         ("loss_min", None, None),
@@ -100,6 +104,23 @@ def test_each_name_of_the_table_claims_its_role_and_no_other() -> None:
     for role in ROLES:
         for name in role.names:
             assert read_name(name).role == role.name, name
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        (["# GPUs,images/s", "1,402"], ("GPUs", "images/s")),
+        (["# run of May, two nodes", "# epoch,loss", "1,2.3"], ("epoch", "loss")),
+        (["# run of May, two nodes", "epoch,loss", "1,2.3"], ("epoch", "loss")),
+        (["# lr=0.1, gpus=4", "0.5,2.3", "0.4,2.1"], ()),
+        (["# epoch,loss,accuracy", "1,2.3", "2,2.1"], ()),
+        (["# 1,2.3", "2,2.1", "3,2.0"], ()),
+    ],
+)
+def test_a_comment_names_the_columns_where_the_first_row_is_one_of_numbers(
+    lines: list[str], names: tuple[str, ...]
+) -> None:
+    assert csv_header("\n".join(lines).encode()) == names
 
 
 @pytest.mark.parametrize(("unit", "seconds"), UNITS_OF_KIND["time"].items())

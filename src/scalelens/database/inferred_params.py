@@ -1,8 +1,9 @@
-"""The global batch of each run for which it follows from other facts, as rows of `params`.
+"""Devices and global batch of each run for which they follow from other facts, as rows of `params`.
 
-A sidecar's batch per device is as good as its global batch.  Micro-batch, devices and accumulation give it where
-nothing states it; where what is stated is less than the devices compute at once, that number is a row too, and the two
-are a contradiction.  In Python, since DuckDB takes longer to plan these few formulas than to read what they rest on.
+Nodes and the devices of a node give the devices, unless a look at a node is all that tells its devices.  A sidecar's
+batch per device is as good as its global batch.  Micro-batch, devices and accumulation give it where nothing states it;
+where what is stated is less than the devices compute at once, that number is a row too, and the two are a
+contradiction.  In Python, since DuckDB takes longer to plan these few formulas than to read what they rest on.
 """
 
 import math
@@ -15,11 +16,14 @@ from scalelens import catalog
 from scalelens.tables import STORED, schema
 
 _COUNTS = (
-    "devices", "micro_batch_size", "global_batch_size", "tp", "pp", "dp", "cp", "ds_sequence_parallel_size",
+    "devices", "nodes", "devices_per_node", "micro_batch_size", "global_batch_size", "tp", "pp", "dp", "cp",
+    "ds_sequence_parallel_size",
 )  # fmt: skip
-MICRO_BATCH, PER_DEVICE = "micro_batch_size", "batch_per_device"  # without one of them nothing follows
+MICRO_BATCH, PER_DEVICE, PER_NODE = "micro_batch_size", "batch_per_device", "devices_per_node"
+NEEDED = (MICRO_BATCH, PER_DEVICE, PER_NODE)  # without one of them nothing follows
 _BATCH = "global_batch_size"
 _MOST = 2**63  # of a whole number in SQL
+_MOST_DEVICES = 2**31
 
 
 class StatedFact(NamedTuple):
@@ -43,7 +47,7 @@ def _accumulation_keys() -> list[str]:
 
 
 def keys() -> list[str]:
-    """Keys of `params` from which a global batch follows."""
+    """Keys of `params` from which devices or a global batch follow."""
     return [*_COUNTS, *_accumulation_keys(), PER_DEVICE, "device_unit", "framework"]
 
 
@@ -66,6 +70,9 @@ def inferred_params(stated: list[StatedFact]) -> pa.Table | None:
 def _of_run(facts: dict[str, StatedFact], accumulations: list[str]) -> Iterator[tuple[str, object, StatedFact, str]]:
     """Key, value, source and origin of what follows for one run."""
     counts = {key: float(fact.whole) for key, fact in facts.items() if fact.whole is not None}
+    if (of_nodes := _of_nodes(facts, counts)) is not None:
+        yield "devices", of_nodes, facts["nodes"], "inferred"
+        counts["devices"] = float(of_nodes)
     stated, micro_batch = counts.get(_BATCH), counts.get(MICRO_BATCH, 0.0)
     origin = facts[_BATCH].origin if _BATCH in facts else None
     of_devices = _of_devices(facts, counts)
@@ -95,6 +102,15 @@ def _of_run(facts: dict[str, StatedFact], accumulations: list[str]) -> Iterator[
             source,
             "inferred",
         )
+
+
+def _of_nodes(facts: dict[str, StatedFact], counts: dict[str, float]) -> int | None:
+    """The product of nodes and their devices; a job may use fewer devices than a look at a node shows."""
+    if "devices" in facts or not {"nodes", PER_NODE} <= counts.keys():
+        return None
+    looked_at = facts[PER_NODE].origin in ("environment", "nccl") and facts["nodes"].origin != facts[PER_NODE].origin
+    devices = counts["nodes"] * counts[PER_NODE]
+    return int(devices) if 0 < devices < _MOST_DEVICES and not looked_at else None
 
 
 def _of_devices(facts: dict[str, StatedFact], counts: dict[str, float]) -> int | None:

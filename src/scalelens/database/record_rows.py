@@ -108,10 +108,6 @@ def _path_params(runs: list[Run]) -> Iterator[_Row]:
         facts = facts_of(part.path, part.root, stated) if part.facts.steps or part.exported_run else {}
         for key, value in facts.items():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
-        per_node = run.statements.get("devices_per_node")
-        if per_node and "nodes" in facts and not (stated or "devices" in facts or "devices" in run.statements):
-            devices = str(int(facts["nodes"]) * int(per_node.value))
-            yield {"file_id": part.file_id, "part": part.part, "key": "devices", "value": devices, "origin": "inferred"}
 
 
 def _sidecar_params(runs: list[Run], live: Live) -> Iterator[_Row]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 
-from scalelens.database.inferred_params import MICRO_BATCH, PER_DEVICE, keys
+from scalelens.database.inferred_params import NEEDED, keys
 from scalelens.database.record_tables import LiveBatch
 from scalelens.database.texts import sql_text
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, documented, sql_type
@@ -98,8 +98,8 @@ def step_times_macro() -> str:
 
 
 def stated_batches() -> str:
-    """SQL for the facts from which a global batch follows, of the runs that have one: fields of a `StatedFact`."""
-    needed = f"key IN ('{MICRO_BATCH}', '{PER_DEVICE}') AND run_id IS NOT NULL"
+    """SQL for the facts from which devices or a batch follow, of the runs that have one: fields of a `StatedFact`."""
+    needed = f"key IN {NEEDED} AND run_id IS NOT NULL"
     return (
         "SELECT run_id, key, value, TRY_CAST(value AS BIGINT), TRY_CAST(value AS DOUBLE), origin, file_id, part, line "
         f"FROM ({_chosen_params(keys())}) WHERE run_id IN (SELECT run_id FROM params WHERE {needed})"

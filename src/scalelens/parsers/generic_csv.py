@@ -1,7 +1,8 @@
 """CSV of per-step metrics that no other format knows.
 
 Tool: any script that writes a row for each step, or for each epoch
-Versions: a header in the first line (lines that begin with `#` may come before it); comma, semicolon or tab
+Versions: a header in the first line, which may be a comment (`# gpus,images/s`); other lines that begin with `#` may
+    come before it; comma, semicolon or tab
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 

@@ -7,7 +7,8 @@ Source: CARAML llm_training/*.yaml and resnet50/*.xml, <table>; jube/result_type
 
 Each row is a run, and a part of the file.  What it says of steps stands for the run: kind `run_mean`.
 Time/iteration(s) is the mean over the log's records for GPUs; for IPUs the last step alone, a mean of 1.
-Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
+`step_time` is in seconds next to JUBE's titles of a job; any other table leaves its unit open, and is no result of JUBE
+by it.  Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
 theirs) it is the log's `throughput`, in sequences: samples_per_s.  Their GlobalBatchSize counts device iterations: the
 samples of one printed step.  Images/second is samples_per_s of the whole job; where no time is in the table, that of a step follows from the batch.
 Energies are read where the title says their unit.  Other titles are params under their own name; blank cells and nan are unknown.
@@ -29,22 +30,23 @@ from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 from scalelens.parsing.values import number
 from scalelens.tabular.energy_columns import EnergyColumn, energy_column, joules_of
 
-VERSION = 1
+VERSION = 2
 
 # Titles without their signs and in lower case: JUBE prints the pattern's own name where a column has no title.
 _FACTS = {
     "jobid": "job_id", "system": "system", "systemname": "system", "model": "model", "modeltype": "model",
     "tfmodel": "model", "dataset": "dataset", "nodes": "nodes", "devices": "devices", "totaldevices": "devices",
     "globalbatchsize": "global_batch_size", "dataparallel": "dp", "tensorparallel": "tp", "pipelineparallel": "pp",
-    "dpsize": "dp", "tpsize": "tp", "ppsize": "pp", "queue": "partition", "sequencelength": "seq_length",
+    "gcds": "devices", "devicespernode": "devices_per_node", "gpuspernode": "devices_per_node", "dpsize": "dp", "tpsize": "tp", "ppsize": "pp", "queue": "partition", "sequencelength": "seq_length",
 }  # fmt: skip
-_COUNTS = ("nodes", "devices", "global_batch_size", "dp", "tp", "pp", "seq_length")
+_COUNTS = ("nodes", "devices", "devices_per_node", "global_batch_size", "dp", "tp", "pp", "seq_length")
 _MEASURES = {
     "timeiterations": "step_s", "steptime": "step_s", "elppat": "step_s", "imagessecond": "samples_per_s",
     "imagessec": "samples_per_s", "imagespersec": "samples_per_s", "stepthroughput": "samples_per_s",
     "tokenssecond": "tokens_per_s", "tokenspersecond": "tokens_per_s", "avgtflopsgpu": "tflops_per_device",
     "tflopspat": "tflops_per_device",
 }  # fmt: skip
+_OF_JOBS = {"jobid", "system", "systemname", "queue"}  # without one of them a step time without a unit is left open
 _SUFFIX = re.compile(r"_(?:avg|last)\Z")
 _IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,9}")
@@ -88,8 +90,9 @@ def _job(row: dict[str, str], line: int, rows: Rows) -> None:
         _IPU.search(value) for title, value in known.items() if _bare_title(title) in ("system", "systemname", "queue")
     )
     measured: dict[str, float | None] = {}
+    measures = _measures_of({*map(_bare_title, row)})
     for title, value in known.items():
-        measure, fact = _MEASURES.get(_bare_title(title)), _FACTS.get(_bare_title(title))
+        measure, fact = measures.get(_bare_title(title)), _FACTS.get(_bare_title(title))
         if measure:
             amount = number(value)
             if amount is None or amount <= 0:
@@ -178,4 +181,11 @@ def _bare_title(title: str) -> str:
 def _is_header(titles: list[str]) -> bool:
     """Whether titles are those of a result: they name a setting and a measurement."""
     named = {_bare_title(title) for title in titles} if len(titles) >= 3 else set()
-    return bool(named & _FACTS.keys()) and bool(named & _MEASURES.keys())
+    return bool(named & _FACTS.keys()) and bool(named & _measures_of(named).keys())
+
+
+def _measures_of(titles: set[str]) -> dict[str, str]:
+    """What titles measure: `step_time` is in seconds where JUBE's patterns wrote it, next to those of a job."""
+    return {
+        title: measure for title, measure in _MEASURES.items() if title != "steptime" or not titles.isdisjoint(_OF_JOBS)
+    }

@@ -50,10 +50,6 @@ class Run(NamedTuple):
         statements: dict[str, Statement] = {}
         for part in self.parts:
             statements = {**part.statements, **statements}
-        nodes, per_node = statements.get("nodes"), statements.get("devices_per_node")
-        if nodes and per_node and "devices" not in statements:
-            devices = str(int(nodes.value) * int(per_node.value))
-            statements["devices"] = nodes._replace(value=devices, origin="inferred")
         return statements
 
     @property

@@ -151,8 +151,23 @@ def first_cells(head: bytes, delimiter: str = ",") -> tuple[str, ...]:
 
 
 def _below_comments(head: bytes) -> list[str]:
-    """The first three lines that are not comments."""
-    return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3)]
+    """The first three lines that are not comments; the first may be a comment that names the columns."""
+    lines, comment = head_lines(head), ""
+    for line in lines:
+        if line[0] != "#":
+            names = _header_in(comment, line)
+            return [*([names] if names else []), line, *itertools.islice(lines, 2)]
+        comment = line
+    return []
+
+
+def _header_in(comment: str, line: str) -> str:
+    """The names in a comment above the first row, where that is one of numbers: `# gpus, images/s`; else nothing."""
+    names = comment.lstrip("#").strip()
+    delimiter = _delimiter_of(names)
+    titles, values = cells_of(names, delimiter), cells_of(line, delimiter)
+    fits = len(titles) == len(values) > 1 and "=" not in names and any(number(value) is not None for value in values)
+    return names if fits and all(titles) and not any(number(title) is not None for title in titles) else ""
 
 
 def _delimiter_of(text: str) -> str:
@@ -179,13 +194,17 @@ def csv_header(head: bytes) -> tuple[str, ...]:
 def csv_records(source: Source) -> Iterator[TableRecord]:
     """Records of a CSV.  The header may be repeated, where a restart wrote into the same file."""
     names: list[str] = []
-    delimiter = ","
+    delimiter, comment = ",", ""
     for line, text, whole in lines_of(source):
-        if not names:
-            if text[0] != "#":
-                delimiter = _delimiter_of(text)
-                names = _closed(cells_of(text, delimiter))
+        if not names and text[0] == "#":
+            comment = text
             continue
+        if not names:
+            above = _header_in(comment, text)
+            delimiter = _delimiter_of(above or text)
+            names = _closed(cells_of(above or text, delimiter))
+            if not above:
+                continue
         cells = _closed(cells_of(text, delimiter), len(names))
         if cells == names:
             continue

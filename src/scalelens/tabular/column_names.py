@@ -101,6 +101,9 @@ def words_of(name: str) -> tuple[str, str | None]:
     return "_".join(words), unit
 
 
+_OF_BYTES = ("MBs", "GBs")  # and not mbs and gbs, which are batches
+
+
 @functools.lru_cache(maxsize=4096)  # each line of a log repeats the same names
 def read_name(name: str) -> _NameReading:
     """The role that a name claims, and its unit."""
@@ -115,7 +118,7 @@ def read_name(name: str) -> _NameReading:
         return _NameReading("time", unit)
     if len(stem) > 1 and SPELT.get(stem) in ("s", "ms"):
         return _NameReading("time", SPELT[stem])
-    role = BY_NAME.get(stem)
+    role = BY_NAME.get(stem) if name.strip() not in _OF_BYTES else None
     fits = role is not None and (unit is None or unit in UNITS_OF_KIND.get(role.kind, ()))
     return _NameReading(role.name if role and fits else None, unit)
 

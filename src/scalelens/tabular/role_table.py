@@ -77,22 +77,28 @@ ROLES = (
         "run", "run_id", "run_name", "experiment", "exp_name", "experiment_name", "trial")),
     Role("devices", "count", "devices; another number is another run", (
         "devices", "world_size", "num_gpus", "n_gpus", "ngpus", "gpus", "gpu_count", "num_devices", "n_devices",
-        "ranks", "num_ranks", "n_ranks", "nranks")),
+        "ranks", "num_ranks", "n_ranks", "nranks", "nprocs", "num_procs", "num_processes", "gpu_num", "total_gpus",
+        "number_of_gpus", "gcds", "num_gcds", "n_gcds", "accelerators", "num_accelerators", "npus", "num_npus", "hpus",
+        "num_hpus", "num_chips")),
     Role("nodes", "count", "nodes; another number is another run", (
         "nodes", "num_nodes", "n_nodes", "nnodes", "node_count")),
     Role("devices_per_node", "count", "devices per node", (
-        "devices_per_node", "gpus_per_node", "ngpus_per_node", "num_gpus_per_node", "local_world_size")),
+        "devices_per_node", "gpus_per_node", "ngpus_per_node", "num_gpus_per_node", "local_world_size",
+        "gcds_per_node", "accelerators_per_node")),
     Role("model", "text", "model; another model is another run", ("model", "model_name", "arch", "architecture")),
     Role("precision", "text", "precision; another precision is another run", ("precision", "dtype")),
     Role("dataset", "text", "data set", ("dataset", "dataset_name", "data_set")),
     Role("system", "text", "machine", ("system", "cluster", "machine")),
     Role("device_model", "text", "model of the device", ("device_name", "gpu_name", "gpu_model", "device_model")),
     Role("global_batch_size", "count", "samples per step over all devices", (
-        "global_batch_size", "total_batch_size", "effective_batch_size", "global_batch", "batch_size_global")),
+        "global_batch_size", "total_batch_size", "effective_batch_size", "global_batch", "batch_size_global",
+        "gbs", "global_bs")),
     Role("micro_batch_size", "count", "samples per device and forward pass", (
         "micro_batch_size", "micro_batch", "batch_size_per_gpu", "batch_size_per_device", "per_device_batch_size",
-        "per_gpu_batch_size", "local_batch_size", "batch_per_gpu", "batch_size_per_rank")),
-    Role("seq_length", "count", "tokens per sample", ("seq_length", "seq_len", "sequence_length")),
+        "per_gpu_batch_size", "local_batch_size", "batch_per_gpu", "batch_size_per_rank",
+        "mbs", "local_bs", "batch_per_device", "batch_size_per_gcd", "batch_per_gcd", "per_device_train_batch_size",
+        "micro_batch_size_per_gpu")),
+    Role("seq_length", "count", "tokens per sample", ("seq_length", "seq_len", "sequence_length", "seqlen")),
     Role("job_id", "text", "scheduler's job id", ("job_id", "slurm_job_id", "jobid")),
     Role("energy", "energy", "energy of what a row measures; only with --map, where a name says no unit", ()),
 )  # fmt: skip

@@ -43,6 +43,7 @@ _SHOWS_SPEED_OF_TRAINING = {"samples_per_s", "tokens_per_s", "epoch_time"}
 _OF_A_MEAN = {"batch_time", "epoch_time"}
 _WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
 _LISTS = ("[", "{")  # begin a text that is a list of values
+_AMOUNT = re.compile(r"[-+~<>]?\s?\d[\d.,]*\s?(?:%|ms|s|sec|min|h|[KMG]i?B|k?W|k?Wh|k?J|[x\u00d7])")  # 44%, 1.9x
 _PATH = re.compile(r"(?:[^/\s]*/){2,}([^/\s]+?)(?:\.[A-Za-z]{2,5})?")
 # What a column of such a name says of how each run ended.
 _ENDS = re.compile(r"(?:run_?)?(?:status|outcome|state|result)", re.IGNORECASE)
@@ -123,7 +124,9 @@ def _name_of_rows(records: Sequence[TableRecord], readings: Sequence[ColumnReadi
     """The first column of texts that names each row: no two rows have the same text, and none is without."""
     for reading in readings:
         texts = [str(record.cells.get(reading.column) or "") for record in records if not record.damage]
-        if reading.is_text and reading.role in (None, "run") and len({*texts}) == len(texts) > 1 and all(texts):
+        if not (reading.is_text and reading.role in (None, "run")) or any(map(_AMOUNT.fullmatch, texts)):
+            continue
+        if len({*texts}) == len(texts) > 1 and all(texts):
             return reading.column
     return None
 
@@ -214,8 +217,9 @@ def _outcome_of(text: Any) -> str | None:
 
 
 def _is_word(text: Any) -> bool:
-    """Whether a text says something of a row, as no blank, no list and no path does."""
-    return not (is_blank(text) or str(text).startswith(_LISTS) or _PATH.fullmatch(str(text)))
+    """Whether a text says something of a row, as no blank, no list, no path and no amount does."""
+    said = str(text)
+    return not (is_blank(text) or said.startswith(_LISTS) or _PATH.fullmatch(said) or _AMOUNT.fullmatch(said))
 
 
 def _labels_rows(values: ColumnValues, reading: ColumnReading) -> bool:
@@ -255,9 +259,6 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
 
 
 def _write_facts(rows: Rows, record: TableRecord, table: StepTable, readings: Sequence[ColumnReading]) -> None:
-    per_node, nodes = table.count(record, "devices_per_node"), table.count(record, "nodes")
-    if per_node and nodes and per_node > 0 and nodes > 0 and table.cell(record, "devices") is None:
-        rows.param("devices", nodes * per_node, record.line, origin="inferred")
     for reading in readings:
         value, kind = record.cells.get(reading.column), ROLE[reading.role].kind if reading.role else "text"
         if _is_setting(reading) and not is_blank(value):

@@ -127,6 +127,8 @@ SELECT l.run_id, l.name,
             WHEN has_epochs THEN 'see its epochs: scalelens query epoch_times runs=' || l.run_id
             ELSE 'see what was read from its file: scalelens identify ' || opened END
         WHEN devices IS NULL THEN CASE
+            WHEN nodes > 0 AND NOT contains(path, '!')
+                THEN format('set devices_per_node = ... under [facts] in {}/scalelens.toml', folder)
             WHEN n_in_folder = 1 AND NOT contains(path, '!')
                 THEN format('set devices = ... under [facts] in {}/scalelens.toml', folder)
             WHEN NOT contains(path, '!') AND regexp_full_match(file, '[A-Za-z_.-]*[0-9]{1,5}[A-Za-z_.-]*')
