@@ -42,8 +42,10 @@ _BEFORE_A_COUNT = re.compile(
     re.IGNORECASE,
 )
 _PHASE = re.compile(
-    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
-)
+    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b"
+    r"(?!: {0,3}\d{1,3}(?:\.\d{1,6})?%)",
+    re.IGNORECASE,
+)  # `Valid: 98%` before a count is a share that was measured
 _WORK = re.compile(
     r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
     r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
