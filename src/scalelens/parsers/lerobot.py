@@ -1,12 +1,12 @@
 """Lines of LeRobot's training.
 
 Tool: huggingface/lerobot, lerobot/scripts/train.py
-Versions: 0.1 to 0.4
+Versions: 0.1 to 0.6
 Yields: steps
 Source: lerobot/utils/logging_utils.py, MetricsTracker; lerobot/utils/utils.py, format_big_number()
 
 `updt_s` and `data_s` are means over the steps since the line before, in seconds: a step is both of them, one after the other.
-From a thousand on steps are rounded (`1K`), and counted on by what lies between two lines: `log_freq` of the configuration, or
+From a thousand on steps are rounded (`1K`, later `1.0K`), and counted on by what lies between two lines: `log_freq` of the configuration, or
 what lay between the first ones.  `ep` counts the episodes that were seen, and `epch` is a part of an epoch.
 
 Samples:
@@ -25,8 +25,8 @@ VERSION = 1
 ANCHORS = (" updt_s:", "'log_freq': ")
 
 _RECORD = re.compile(
-    r"step:(\d{1,6}(?:\.\d)?)([KMB]?) smpl:\S{1,12} ep:\S{1,12} epch:(\d{1,9}\.\d\d) loss:(-?\d{1,15}\.\d{3}|nan|inf) .{0,400}?"
-    r"updt_s:(\d{1,9}\.\d{3}) data_s:(\d{1,9}\.\d{3})(?=\s|\Z)"
+    r"step:(\d{1,6}(?:\.\d)?)([KMB]?) smpl:\S{1,12}(?: ep:\S{1,12})?(?: epch:\d{1,9}\.\d\d)? loss:(-?\d{1,15}\.\d{2,3}|nan|inf) .{0,400}?"
+    r"updt_s:(\d{1,9}\.\d{2,3}) data_s:(\d{1,9}\.\d{2,3})(?=\s|\Z)"
 )
 _BETWEEN = re.compile(r"\s*\{? ?'log_freq': (\d{1,6}),?\s*\Z")
 _LR = re.compile(r" lr:(\d\.\d{1,3}e[-+]\d\d)(?= )")
@@ -48,7 +48,7 @@ class Reader:
             return True
         if not (record := _RECORD.search(line.text)):
             return False
-        rows, loss = self.rows, float(record[4])
+        rows, loss = self.rows, float(record[3])
         step, between = self.step((line.rank, line.location), float(record[1]), record[2])
         if step is None:
             rows.problem(
@@ -56,7 +56,7 @@ class Reader:
             )
             return True
         attempt = rows.attempt_of(line.number, step, line.rank, line.location).attempt
-        update_s, data_s = float(record[5]), float(record[6])
+        update_s, data_s = float(record[4]), float(record[5])
         row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"step": step, "step_s": round(update_s + data_s, 3) or None, "data_s": data_s}
         row |= {"value_kind": "instant" if between == 1 else "interval_mean", "averaged_steps": between}
