@@ -51,7 +51,7 @@ _OF_JOB = re.compile(
     r"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): (?:(?P<eh>\d+):)?(?P<em>\d+):(?P<es>\d\d(?:\.\d+)?)"
     r"|(?:Job )?Wall-clock time: (?:(?P<jd>\d+)-)?(?P<jh>\d\d):(?P<jm>\d\d):(?P<js>\d\d)"
     r"|.{0,200}resources_used\.walltime=(?P<ph>\d+):(?P<pm>\d\d):(?P<ps>\d\d).{0,80}"
-    r"|\s*Run time : {1,12}(?P<ls>\d+) sec\."
+    r"|\s*Run time : {1,60}(?P<ls>\d+) sec\."
     r"|wandb: {1,20}_runtime (?P<ws>\d+(?:\.\d+)?)"
     r"|\[Finished in (?P<fs>\d+\.\d+)s\])\s*\Z"
 )
