@@ -11,6 +11,7 @@ from scalelens.parsing.other_languages import in_english
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.fields import parsed
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
+from scalelens.tabular.unknown_logs.stated_times import total_in
 from test_generic_lines import asked, log
 
 
@@ -24,6 +25,8 @@ from test_generic_lines import asked, log
         ("2026-01-02 01:02:03 PMean of a step", "2026-01-02T01:02:03"),
         ("[1767323045] Epoch 1", "2026-01-02T03:04:05+00:00"),
         ("1767323045.5: Epoch 1", "2026-01-02T03:04:05.500000+00:00"),
+        (f"step 1 | {'loss 0.5 | ' * 20}2026-01-02 03:04:05.678", "2026-01-02T03:04:05.678"),
+        ("Epoch 1 finished at: 2026-01-02 03:04:05", "2026-01-02T03:04:05"),
     ],
 )
 def test_a_stamp_is_read_by_its_own_clock(text: str, iso: str) -> None:
@@ -36,6 +39,41 @@ def test_a_stamp_is_read_by_its_own_clock(text: str, iso: str) -> None:
 @pytest.mark.parametrize("text", ["1767323045 samples", "[17673230] Epoch 1", "1767323045/1900000000 tokens"])
 def test_a_large_number_is_a_stamp_only_where_it_can_be(text: str) -> None:
     assert stamp_in(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Epoch 1, loss 0.5, finishes at: 2026-01-02 03:04:05",
+        "Epoch 1, ETA: 2026-01-02 03:04:05",
+        f"step 1 | {'loss 0.5 | ' * 20}expected end 2026-01-02 03:04:05",
+        f"step 1 | {'loss 0.5 | ' * 20}2026-01-02 03:04:05 saved",
+    ],
+)
+def test_when_something_is_expected_to_end_is_no_stamp(text: str) -> None:
+    assert stamp_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("real\t14m2.5s", 842.5),
+        ("real\t1h2m3.5s", 3723.5),
+        ("\tElapsed (wall clock) time (h:mm:ss or m:ss): 14:02.50", 842.5),
+        ("\tElapsed (wall clock) time (h:mm:ss or m:ss): 1:14:02", 4442),
+        ("Job Wall-clock time: 1-00:14:02", 87242),
+        ("resources_used.walltime=00:14:02", 842),
+        ("    Run time :                                   842 sec.", 842),
+        ("wandb:    _runtime 842", 842),
+        ("[Finished in 842.5s]", 842.5),
+        ("Training time: 14.5 min, inference time: 3.25 s", 870),
+        ("Inference time: 14.5 min, training accuracy: 3.25 s", None),
+        ("user\t14m2.5s", None),
+        ("real 14m2.5s of audio", None),
+    ],
+)
+def test_what_a_whole_training_took(text: str, seconds: float | None) -> None:
+    assert total_in(text) == seconds
 
 
 def test_a_line_may_be_a_stamp_alone() -> None:

@@ -31,11 +31,12 @@ A JSON object at the end of a line, or as a whole line among others, is read lik
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
-forward or backward among them, and each step has a line; and where a time with a unit goes up and down, each step has a line,
+forward or backward among them, and each step has a line; and where a time with a unit, also one called elapsed, goes up and down, each step has a line,
 and no stamps say else; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
-which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
+which they add up to the one total that a line states (`Training complete in 12m 34s`, or of the job: `real 12m34.5s`), to those of as
+many trainings as the epochs begin anew, or have the mean that it states
 (`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
 one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A time that is
@@ -96,7 +97,9 @@ validation.  `dt` beside an epoch alone is its time.
 
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`; nor is a time that of any number whose name
 tells of no time: `R2 0.79 (58.6s)`.  `fps` and `sps` beside what an agent gained are samples per second,
-`TPS` beside a loss tokens per second.  `9.23 seconds, 0.15 min` is one time.  `Time elapsed 0:01:01`,
+`TPS` beside a loss tokens per second.  `9.23 seconds, 0.15 min` is one time; what Julia's
+@time prints below an epoch is its time.  A `dt` that is the same in each line, beside a time that grows by it, is the step of
+what is computed.  `Valid: 98% Step: 3` states a share, and is of no validation.  `Time elapsed 0:01:01`,
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
@@ -108,13 +111,15 @@ validation alone is not the epoch's.  Where each micro-step has a line (`micro_s
 its record, and a step that the log ends in the middle of has none.  `train: 9.1s - val: 3.2s`, or `train in: 0m 9s ... valid in: 0m 3s`, is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
-printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
+printed at the same time shows that the epoch is over.  Where nothing else tells the times of epochs, lines that begin and end each
+(`Starting epoch 3`, `Finished epoch 3`) do, by their stamps: a row without what lies between two epochs.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where lines have one stamp or the next, and
 come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  Where
 validation or saving comes between most lines of steps, the time that their stamps tell holds it: a metric, `time per step
 with pauses`.  A stamp may count seconds since 1970, or
 be alone on the line before; it may be that of a container's log or of syslog, end with the minute, name its month, or
-have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
+have no colons (`20260304_095807`, at the beginning of a line).  It may stand at the end of a long line; one that says when something is expected to
+end (`finishes at: 2026-01-02 03:04:05`, `ETA 03:04:05`) is none.  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
 beginning is the time since the start, and so is `[24:1:36]`; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  So do the stamps
@@ -144,7 +149,8 @@ training's, if the log's name, or that of the script in its lines, is of a train
 line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Where short bars tell too little for
 a time of their own, and longer ones would stand for all, each bar has the mean of its steps.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
-samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
+samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  A bar
+without a label that is drawn once, and counts as many as the epochs of other lines, has no steps.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

@@ -9,7 +9,7 @@ Source: imagenet/main.py, AverageMeter and ProgressMeter; before 2019 the print(
 first `Test:` line after it shows, the mean times the batches is the training part; the last `Test:` record before the
 line of the accuracy gives the validation in the same way; both together are the epoch, without its checkpoint.  Where
 more than a hundredth of the batches come after the last record, or several writers print, no such time is derived.
-Time has three decimals,
+Time has three decimals, `Time (s):` is the same,
 and every tenth batch is printed unless told otherwise.  `step` counts all batches from 0, whether the tool's index
 begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`, and of the epoch before them; so are
 lines below `validation at epoch 3`, as kenshohara/3D-ResNets-PyTorch has it, up to `train at epoch 4`.
@@ -62,7 +62,7 @@ _EVALUATES = re.compile(r"(?<![a-z])(?:evaluat|validat|test)\w{0,5}\W{0,3}\Z", r
 _OF_EPOCH = re.compile(r"Epoch: \[\d+\](?=\[)")
 _HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
 _CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
-_METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
+_METER = re.compile(rf"\s+([A-Za-z][\w@.-]*)(?: \(s\))?:?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
 _SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 _SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
 _HEADING = re.compile(r"(?:train|(validation)) at epoch ?\d{1,9}\s*$")

@@ -87,7 +87,12 @@ def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
     """The mean of all steps of a bar that was drawn from its start until it was full, by its elapsed seconds."""
     drawings = list(_first_drawings(until_full(drawings)))
     first, last = drawings[0], drawings[-1]
-    if first.step or first.elapsed_s or not last.elapsed_s or last.step < _NEARLY_FULL * (last.total or last.step + 1):
+    if (
+        first.step
+        or (first.elapsed_s and first.pace_s is not None)
+        or not last.elapsed_s
+        or last.step < _NEARLY_FULL * (last.total or last.step + 1)
+    ):
         return BarTimes({})
     return BarTimes({last.step: _BarTime((last.elapsed_s + 0.5) / last.step, last.step)})
 

@@ -47,7 +47,10 @@ def until_full(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
 
 def updates_of(drawings: Sequence[Drawing]) -> tuple[Drawing | None, list[Update]]:
     """The drawing before the first step, if there is one, and the updates of a bar."""
-    start = drawings[0] if drawings[0].pace_s is None and not drawings[0].elapsed_s else None
+    begin = drawings[0]
+    start = begin if begin.pace_s is None and not begin.elapsed_s else None
+    if begin.pace_s is None and not begin.step:
+        start = begin._replace(elapsed_s=0)  # what was drawn at first had another label; a bar counts from 0 at 0 s
     first = start.step if start else 0
     by_count: dict[int, list[Drawing]] = {}
     for now in drawings:

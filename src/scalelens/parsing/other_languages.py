@@ -24,7 +24,7 @@ _WORDS = {
     " test ": "测试 テスト 테스트",
     " mean ": "Mittel moyenne media média 平均",
     " done ": "完成",
-    " epoch ": "Epochen Epoche époque epoque época epoca 轮次 轮数 轮 周期 エポック 에포크 эпоха",
+    " epoch ": "Epochen Epoche époque epoque época epoca 轮次 轮数 轮 周期 エポック 에포크 에폭 эпоха",
     " iteration ": "itération iteración iteração iterazione 迭代次数 迭代 反復 반복 итерация",
     " step ": "Schritt étape paso passo 步数 步 ステップ 스텝 단계 шаг",
     " batch ": "批次 バッチ 배치 lote батч",

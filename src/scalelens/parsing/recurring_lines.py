@@ -117,6 +117,7 @@ SOURCE_FILE = re.compile(r"\b\w+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)* - (?=(?:
 VALIDATED = re.compile(
     r"(?<![a-z])(?:val|valid|validation|test|dev)[ _-](?:acc(?:uracy)?|loss|f1|auc|err(?:or)?)(?![a-z])", re.IGNORECASE
 )
+_SHARE_OF_VALID = re.compile(r"(?<![a-z])valid: #%", re.IGNORECASE)  # of what was generated: `Valid: 98% Step: 3`
 _TIME_OF_EPOCH = re.compile(
     r"(?<![a-z_])(?<!val )(?<!valid )(?<!validation )(?<!eval )(?<!test )ep(?:och)?[_ ](?:time|duration)(?![a-z])",
     re.IGNORECASE,
@@ -333,6 +334,8 @@ def _traits_of(skeleton: str) -> _Traits:
     searched = skeleton
     if ".py" in skeleton or " - " in skeleton:
         searched = SOURCE_FILE.sub(_masked, searched)
+    if "alid: #%" in skeleton:
+        searched = _SHARE_OF_VALID.sub(_masked, searched)
     if "poch" in skeleton and (time := _TIME_OR_RATE.search(skeleton)):
         before = 0 if _TIME_OF_EPOCH.search(skeleton) else time.end()
         searched = searched[:before] + VALIDATED.sub(_masked, searched[before:])

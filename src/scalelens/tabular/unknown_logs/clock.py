@@ -31,6 +31,16 @@ _UNPADDED = re.compile(r"\[(\d{1,4}:[0-5]?\d:[0-5]?\d)\](?=\s)")
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"(?:\W{0,3}(?:INFO|DEBUG|WARN(?:ING)?)\W{1,4})?\[?\s*\Z")
 _LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
+# When something is expected to end: `ETA: 2026-01-02 03:04:05`, `finishes at 2026-01-02 03:04:05`.
+_STILL_TO_COME = re.compile(
+    r"(?<![a-z])(?:eta|est\.|estimated|expect(?:ed|s)?|predict(?:ed|s)|projected|finishes|completes|ends at|will|until"
+    r"|deadline|due)(?![a-z])[^\d,;|]{0,40}\Z",
+    re.IGNORECASE,
+)
+_AT_END = re.compile(
+    r"(?<![\d/-])\d{4}[-/]\d\d[-/]\d\d[T ,_]{1,2}\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?=[\])}\"'.]{0,3}\s*\Z)"
+)
+_LONGEST_END = 40  # characters at the end of a line, in which a stamp may stand that is not near its beginning
 _MINUTE_S = 60.0
 # A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.
 _BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
@@ -63,19 +73,21 @@ class Stamp(NamedTuple):
 
 
 def stamp_in(text: str) -> Stamp | None:
-    """The first time stamp near the beginning of a line."""
+    """The first time stamp near the beginning of a line; else one at its end."""
     if unix := _UNIX.match(text):
         seconds, fraction = float(unix[1]), unix[1].partition(".")[2]
         whole = datetime.fromtimestamp(seconds, UTC).isoformat()
         return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))
     if ":" not in text[:_LOOKED_AT] and not _DIGITS_ALONE.search(text[:_LOOKED_AT]):
-        return None
+        return _at_end(text)
     if unpadded := _UNPADDED.match(text):
         hours, minutes, seconds = map(float, unpadded[1].split(":"))
         return Stamp("", hours * 3600 + minutes * 60 + seconds, 1.0, None, unpadded.span(1))
     by_the_minute: Stamp | None = None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
         time = match["time"] or match["clock"] or match["alone"] or match["since"]
+        if _STILL_TO_COME.search(text, 0, match.start()):
+            continue
         if match["dashed"]:
             if _BEFORE_ALONE.match(text[: match.start()]) and (stamp := _of_digits(match)):
                 return stamp
@@ -102,7 +114,20 @@ def stamp_in(text: str) -> Stamp | None:
         if match["part"] and (weekday := _WEEKDAY.search(text, 0, start)):
             start, end = weekday.start(), (_YEAR.match(text, end) or half or match).end()
         return Stamp(match["part"] or "" if not iso else "iso", seconds, 10.0 ** -len(fraction), iso, (start, end))
-    return by_the_minute
+    return _at_end(text) or by_the_minute
+
+
+def _at_end(text: str) -> Stamp | None:
+    """The stamp at the end of a line, where that is too long for it to stand near its beginning."""
+    found = _AT_END.search(text, len(text) - _LONGEST_END) if len(text) > _LOOKED_AT else None
+    if found is None or _STILL_TO_COME.search(text, 0, found.start()):
+        return None
+    match = _STAMP.match(text, found.start(), found.end())
+    iso = _iso_of(match, match["time"]) if match and match["date"] else None
+    if iso is None:
+        return None
+    fraction = iso.partition(".")[2]
+    return Stamp("iso", _since_1970(iso), 10.0 ** -len(fraction), iso, found.span())
 
 
 def _of_digits(match: re.Match[str]) -> Stamp | None:

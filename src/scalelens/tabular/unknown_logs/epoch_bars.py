@@ -31,6 +31,7 @@ _LEAST = 5  # epochs, by which a bar without a label is known
 _LEAST_FULL = 3  # times that a bar fills, for each to be an epoch
 _LEAST_S = 10  # seconds, of which the whole ones that a bar shows tell enough
 _MOSTLY = 0.6
+_LONGEST_COUNT = 12  # digits
 _VALIDATED = re.compile(
     r"(?:val|valid|validation|dev)[_ -](?:acc|loss|f1|auc|iou|dice|psnr|mae|mse|rmse)", re.IGNORECASE
 )
@@ -163,8 +164,13 @@ def _counts_epochs(bar: re.Match[str], label: str, totals: set[Any]) -> bool:
     """Whether a bar counts epochs, by its label, its unit, or its total."""
     if not is_of_training(label):
         return False
-    if (epoch := _OF_EPOCH.match(label)) and bar["total"] == epoch[2] and (bar["count"] or "").isdigit():
+    if (epoch := _OF_EPOCH.match(label)) and bar["total"] == epoch[2] and _counts(bar["count"]):
         return 0 <= int(epoch[1]) - int(bar["count"]) <= 1
     unit = bar["what"] or bar["each"]
-    unlabeled = not label.strip() and bar["total"] is not None and bar["total"].isdigit()
+    unlabeled = not label.strip() and _counts(bar["total"])
     return bool(_LABEL.match(label) or _UNIT.fullmatch(unit) or (unlabeled and int(bar["total"]) in totals))
+
+
+def _counts(digits: str | None) -> bool:
+    """Whether a text is a count, and no longer than one can be."""
+    return digits is not None and digits.isdigit() and len(digits) <= _LONGEST_COUNT

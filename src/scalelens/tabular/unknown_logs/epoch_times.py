@@ -49,6 +49,8 @@ _DONE_IN = re.compile(
 )
 _OF_TRAINING = {"training", "train", "epoch", "the", "this", "all", "is", "was", "info", "debug"}
 _WORD = re.compile(r"[a-z]+")
+# What Julia's @time prints: `12.3 seconds (1.25 M allocations: 123.4 MiB, 2.11% gc time)`.
+_OF_JULIA = re.compile(r"\A\s*(\d+\.\d+ seconds) \([^()]{0,200}(?:allocation|gc time|compilation)[^()]{0,80}\)\s*\Z")
 _UNITS = ("s", "ms", "min", "h")
 _NEAR = 0.01  # of the mean that is stated
 _MOSTLY = 0.9
@@ -245,7 +247,8 @@ class _Uncounted:
                 leaps += before is not None and epoch > before + 1
                 epochs.add((launch, epoch))
             elif whole and epoch is not None and not (parts and parts.counts) and not is_elsewhere(line.text):
-                fields = [_with_unit(field) for field in parsed(line.text).fields]
+                text = _OF_JULIA.sub(r"\1", line.text)
+                fields = [_with_unit(field) for field in parsed(text).fields]
                 timed = [f for f in fields if (f.unit in TIMES or _is_of_epoch(f)) and f.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
                 beside = len(timed) > 1 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)

@@ -199,7 +199,8 @@ _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", 
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
     r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
-    r"|(?:elapsed|total|epoch|step|iteration|batch|training|train|run|wall|cost)[ _](?:time|duration)|duration|runtime)"
+    r"|(?:elapsed|total|epoch|step|iteration|batch|training|train|run|wall|cost)[ _](?:time|duration)|duration|runtime"
+    r"|(?<![a-z])dt(?==))"
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
@@ -427,7 +428,7 @@ def _names_what_follows(name: str, text: str, end: int) -> bool:
 
 def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
     """Whether a number in brackets is not a mean of the one before it: `loss 2.3 (0.12 sec)`, `(405 images/sec)`."""
-    if unit in (None, "%") or before is None or before.unit is not None:
+    if unit in (None, "%") or before is None or before.unit not in (None, "%"):
         return False
     if unit in _TIME_UNITS and "/" not in (unit or "") and not _MAY_BE_TIME.search(before.name):
         return True

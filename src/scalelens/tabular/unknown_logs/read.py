@@ -13,6 +13,7 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
+from scalelens.tabular.unknown_logs.begun_and_ended import epochs_begun_and_ended
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars, epochs_of_validating_bar
@@ -30,7 +31,7 @@ from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.times_by_wholes import between_stamps, told_by_wholes
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
-from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
+from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock, launches_in
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -68,7 +69,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
-            told = untold and (epochs_by_bar(source, rows, shapes) or means_of_trainings(source, rows))
+            told = untold and _epochs_told(source, rows, shapes)
             if untold and not told and (lone := lone_bar(source, shapes)):
                 return _read_shape(source, rows, LineTable(lone))
             return None if told else "" if rows.times_are_lacking else shape
@@ -78,6 +79,15 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if epochs_of_validating_bar(source, rows, shape):
         return None
     return _read_records(source, rows, shapes, shape)
+
+
+def _epochs_told(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
+    """Rows of the times of epochs, or of their mean, in a log without records.  Whether there are any."""
+    return (
+        epochs_by_bar(source, rows, shapes)
+        or epochs_begun_and_ended(source, rows, shapes)
+        or means_of_trainings(source, rows)
+    )
 
 
 def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Shape) -> str | None:
@@ -368,7 +378,13 @@ def _read_columns(
 
 
 def _whole_steps(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
-    """The readings; where a bar shows that the time of a step is that of a part of it, the bar's is the step's."""
+    """The readings; where a bar shows that the time of a step is that of a part of it, the bar's is the step's.
+
+    The step of what is computed, such as a flow, has no role.
+    """
+    readings = _without_role(
+        readings, lambda reading: reading.role == "batch_time" and times.is_of_a_simulation(reading.column)
+    )
     parts = {
         reading.column
         for reading in readings
@@ -454,7 +470,8 @@ def _shown_by_times(
         return {"span_time": span}
     if passed := grown_as_clock(times):
         return {"elapsed": passed}
-    if stated := as_stated_of_all(times, table.stated.totals, table.stated.epoch_means):
+    total_s = table.stated.total_of(launches_in(times) if times.of_epochs else 1)
+    if stated := as_stated_of_all(times, total_s, table.stated.epoch_means):
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if told := told_by_rate(times):
         return dict([told])

@@ -42,8 +42,10 @@ _BEFORE_A_COUNT = re.compile(
     re.IGNORECASE,
 )
 _PHASE = re.compile(
-    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
-)
+    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b"
+    r"(?!: {0,3}\d{1,3}(?:\.\d{1,6})?%)",
+    re.IGNORECASE,
+)  # `Valid: 98%` before a count is a share that was measured
 _WORK = re.compile(
     r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
     r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
@@ -298,6 +300,7 @@ class Shape:
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.kept = KeptBars()
+        self.counted_by_others = False  # whether its bar counts the epochs that other lines count
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -617,8 +620,15 @@ class Shape:
 
     @property
     def is_bar_of_epochs(self) -> bool:
-        """Whether the count of its bar is that of the epochs in its label: `Epoch 3/250:  1%|  | 2/250`."""
-        return self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
+        """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`) or by other lines."""
+        labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
+        return labeled or self.counted_by_others
+
+    def counts_epochs_of(self, other: "Shape") -> bool:
+        """Whether it is a bar without a label, drawn from its start once, that counts the epochs of other lines."""
+        alone = self.is_unlabeled and self.bars == 1 and other.of_epochs_alone and other.first > self.first
+        as_many = alone and abs(other.epochs_told - self.counted_last) <= 1
+        return as_many and other.epochs_told >= RECURS
 
     @property
     def names_a_batch(self) -> bool:
@@ -815,6 +825,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
     epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
         shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
         shape.name_epochs()

@@ -19,7 +19,7 @@ _LONGEST = 300  # bytes of a line that may state one
 _HINTS = ahocorasick_rs.BytesAhoCorasick(
     [
         form.encode()
-        for word in ("time", "took", "complete", "finish", "done in", "duration")
+        for word in ("time", "took", "complete", "finish", "done in", "duration", "real\t")
         for form in (word, word.capitalize())
     ],
     implementation=ahocorasick_rs.Implementation.DFA,
@@ -45,6 +45,18 @@ _OF_VALIDATION = re.compile(r"(?<![a-z])(?:val|test|eval|infer)", re.IGNORECASE)
 _OF_DAY = re.compile(
     r"\d{4}[-/.]\d\d?[-/.]\d\d?|(?<![a-z])(?:at|on)(?![a-z])\D{0,3}\d", re.IGNORECASE
 )  # completed at 17:56:00
+# What a shell, a scheduler or a tracker says of the whole job.
+_OF_JOB = re.compile(
+    r"(?:real\t(?:(?P<rh>\d+)h)?(?P<rm>\d+)m(?P<rs>\d+\.\d+)s"
+    r"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): (?:(?P<eh>\d+):)?(?P<em>\d+):(?P<es>\d\d(?:\.\d+)?)"
+    r"|(?:Job )?Wall-clock time: (?:(?P<jd>\d+)-)?(?P<jh>\d\d):(?P<jm>\d\d):(?P<js>\d\d)"
+    r"|.{0,200}resources_used\.walltime=(?P<ph>\d+):(?P<pm>\d\d):(?P<ps>\d\d).{0,80}"
+    r"|\s*Run time : {1,60}(?P<ls>\d+) sec\."
+    r"|wandb: {1,20}_runtime (?P<ws>\d+(?:\.\d+)?)"
+    r"|\[Finished in (?P<fs>\d+\.\d+)s\])\s*\Z"
+)
+_IN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_CLAUSE = re.compile(r"[,;|] ")  # Training time: 14.2 min, Inference time: 3.2 s
 _SPAN = re.compile(r"(?:(\d+) days?, )?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*\Z")  # Training time 0:12:34
 _MOST = 20  # of each kind
 
@@ -64,6 +76,10 @@ class StatedTimes:
         self.totals: list[float] = []
         self.epoch_means: list[float] = []
 
+    def total_of(self, launches: int) -> float | None:
+        """Seconds of all trainings together, if the log states those of each; else None."""
+        return sum(self.totals) if len(self.totals) == launches else None
+
     def look(self, raw: bytes) -> None:
         """Notes what a line states that is no record."""
         if len(raw) > _LONGEST or not _HINTS.find_matches_as_indexes(raw):
@@ -76,8 +92,16 @@ class StatedTimes:
 
 
 def total_in(text: str) -> float | None:
-    """Seconds of a whole training, if a line states them."""
-    return only_time(text) if _TOTAL.search(text) and not _OF_A_PART.search(text) else None
+    """Seconds of a whole training, or of the job that it was, if a line states them."""
+    if job := _OF_JOB.match(text):
+        parts = {name[-1]: float(value) for name, value in job.groupdict().items() if value}
+        return sum(value * _IN_SECONDS[unit] for unit, value in parts.items()) or None
+    if not _TOTAL.search(text):
+        return None
+    if not _OF_A_PART.search(text):
+        return only_time(text)
+    clauses = [clause for clause in _CLAUSE.split(text) if _TOTAL.search(clause) and not _OF_A_PART.search(clause)]
+    return only_time(clauses[0]) if len(clauses) == 1 else None
 
 
 def mean_of_epoch(text: str) -> tuple[str, float, str] | None:

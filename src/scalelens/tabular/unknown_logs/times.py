@@ -248,6 +248,29 @@ class LineTimes:
         passed = sum(span for span, _ in self.by_clock)
         return 0 < _TOO_LONG * (passed + self.resolution_s) < sum(self.values.get(name, [])[1:]) * factor
 
+    def is_of_a_simulation(self, name: str) -> bool:
+        """Whether a time is the same in each record, and another column grows by it with each step.
+
+        `iteration 7 t=0.07s dt=0.01s` steps through the time of what is computed.
+        """
+        values, steps = self.values.get(name, []), self.values.get(self.step or "", [])
+        if len(values) < _MANY or len(set(values)) > 1 or len(steps) != len(values) or read_name(name).unit is None:
+            return False
+        others = [
+            other for other, grown in self.values.items()
+            if other not in (name, self.step, BY_CLOCK, LEFT, RUNNING) and len(grown) == len(values)
+        ]  # fmt: skip
+        return any(self._grows_by(self.values[other], values[0]) for other in others)
+
+    def _grows_by(self, values: list[float], leap: float) -> bool:
+        """Whether a column grows by a number with each step."""
+        steps = self.values[self.step or ""]
+        pairs = itertools.pairwise(zip(steps, values, strict=True))
+        return all(
+            abs(later - value - leap * (then - step)) <= _ADDED_UP * leap * max(then - step, 1)
+            for (step, value), (then, later) in pairs
+        )
+
     def is_of_a_part(self, name: str, factor: float) -> bool:
         """Whether a time is that of a part of the step, as without its data: the bar in its lines shows far more."""
         values, by_bar = self.values.get(name), self.values.get(BAR_TIME)

@@ -38,7 +38,12 @@ class _Gap(NamedTuple):
 
 def told_by_gaps(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     """The role of the one time with a unit, and its column with the unit; None where the gaps do not tell."""
-    names = [name for name in times.values if read_name(name).role == "time" and read_name(name).unit in TIMES]
+    timed = [name for name in times.values if read_name(name).unit in TIMES]
+    names = [name for name in timed if read_name(name).role == "time"]
+    passed = [name for name in timed if read_name(name).role == "elapsed"]
+    alone = not names and len(passed) == 1 and not times.of_epochs and times.clock_s is None
+    if alone and _is_of_each(times, passed[0]):
+        return "batch_time", (passed[0], read_name(passed[0]).unit or "s")  # elapsed_ms of one step
     if times.of_epochs or times.clock_s is not None or len(names) != 1:
         return None
     told = names[0], read_name(names[0]).unit or "s"

@@ -29,6 +29,7 @@ _MEASURES = re.compile(r"loss|(?<![a-z])(?:acc|ppl|perplexity)", re.IGNORECASE)
 _OTHER = re.compile(
     r"(?<![a-z])(?:eps|episode|reward|return|score|fold|trial|seed|val|valid|test|layer|rank|gpu|game)", re.IGNORECASE
 )
+_NAMED = re.compile(r"(?:epoch|step|iter\w{0,7}|batch|round|it)\W*\Z", re.IGNORECASE)  # what a number counts
 _OF_A_STEP = re.compile(
     r"/(?:itr?|iter|iteration|step|batch)\b|(?:it|iter|iteration|step|batch)s?[_ ]?time"
     r"|(?:it|iters|iterations|steps|batches)/s",
@@ -83,6 +84,8 @@ def _place_in(text: str) -> _Place | None:
     if not numbers or not numbers[0][0].isdecimal():
         return None
     lead = text[begin : numbers[0].start()][-_BEFORE:]
+    if _NAMED.search(lead):
+        return None
     whole = [match for match in numbers if match[0].isdecimal()]
     between = text[numbers[0].end() : numbers[1].start()] if len(whole) > 1 else ""
     if len(between) > _BEFORE or ":" in lead[-1:]:

@@ -46,10 +46,15 @@ def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
     return hits[0] if len(hits) == 1 else None
 
 
-def as_stated_of_all(
-    times: LineTimes, totals: Collection[float], epoch_means: Collection[float]
-) -> tuple[str, str] | None:
-    """The column without a unit, and its unit, that adds up to the one total that lines state, or has their mean.
+def launches_in(times: LineTimes) -> int:
+    """How often the count of the records begins, where it goes back to its first value each time that it falls."""
+    steps = times.values.get(times.step or "", [])
+    anew = [later for step, later in itertools.pairwise(steps) if later < step]
+    return 1 + len(anew) if set(anew) <= set(steps[:1]) else 1
+
+
+def as_stated_of_all(times: LineTimes, total_s: float | None, epoch_means: Collection[float]) -> tuple[str, str] | None:
+    """The column without a unit, and its unit, that adds up to the total that lines state, or has their mean.
 
     Of epochs, or of steps of which each has a line.  Only what goes up and down is summed.
     """
@@ -67,6 +72,6 @@ def as_stated_of_all(
             factor = TIMES[candidate]
             typical = statistics.median(values) * factor, statistics.fmean(values) * factor
             near = [abs(one / mean - 1) <= _AS_MEAN for mean in epoch_means for one in typical]
-            adds_up = len(totals) == 1 and fits(sum(values) * factor, next(iter(totals)), _AS_TOTAL)
+            adds_up = fits(sum(values) * factor, total_s, _AS_TOTAL)
             hits += [(name, candidate)] if adds_up or (times.of_epochs and any(near)) else []
     return hits[0] if len(hits) == 1 else None
