@@ -26,6 +26,7 @@ _NO_SUM_WORDS = re.compile(
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 _SLIPS = ("two digits are swapped", "it is off by a factor of ten")
+_DIGIT = "one digit differs"
 _LEAST_ROWS = 2
 _LEAST_DIGITS = 4
 _OF_ITS_OWN_CLOCK = Decimal("0.005")  # a total may have been measured by itself
@@ -49,7 +50,7 @@ def find(document: Document) -> Iterator[Finding]:
                 if (
                     right_ones > len(wrong)
                     or _one_digit_off(total, right)
-                    or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones))
+                    or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones), bool(right_ones))
                     or (right_ones and any(total.text == part.text for part in addends))
                 ):
                     yield _finding(table, column, total, right)
@@ -78,9 +79,9 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     total, *parts = exact[-1], *exact[:-1]
     if _leaves_rows_out(table, column, total, len(parts)):
         return None
-    if any(not value(total).apart(each) for each in _without_some(parts)):
-        return None  # a total of some of the rows
     right = reduce(Bounds.__add__, map(value, parts))
+    if right.apart(value(total)) and any(not value(total).apart(each) for each in _without_some(parts)):
+        return None  # a total of some of the rows
     if "." in total.text and all("." not in part.text for part in parts):
         room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
         right = Bounds(right.low - room, right.high + room)
@@ -101,16 +102,20 @@ def _leaves_rows_out(table: TextTable, column: int, total: Number, parts: int) -
     return any(mean.low > 0 and not total.low / mean.high <= parts <= total.high / mean.low for mean in means)
 
 
-def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int) -> bool:
-    """Whether a slip in the total or in one part would make them agree; few digits are near to much."""
+def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int, digits_count: bool) -> bool:
+    """Whether a slip in the total or in one part would make them agree; few digits are near to much.
+
+    One digit that differs counts where another column adds up.
+    """
     if len(re.sub(r"\D", "", total.text).strip("0")) < least or right.low <= 0:
         return False
     if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK:
         return False
+    slips = (*_SLIPS, _DIGIT) if digits_count else _SLIPS
     meant = [(total, right), *((part, value(total) - (right - value(part))) for part in parts)]
     for number, bounds in meant:
         size = base(number.unit)[1]
-        if bounds.low > 0 and slip(number.text, float(bounds.low / size), float(bounds.high / size)) in _SLIPS:
+        if bounds.low > 0 and slip(number.text, float(bounds.low / size), float(bounds.high / size)) in slips:
             return True
     return False
 

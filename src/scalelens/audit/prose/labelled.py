@@ -37,6 +37,7 @@ _NEAR = 0.02  # two measurements may differ by so much
 _LEAST_LETTERS = 3
 _LEAST_NUMBERED = 2  # cells
 _TWICE = 2
+_ANOTHER_SECTION = 200  # lines
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -61,6 +62,8 @@ def find(document: Document) -> Iterator[Finding]:
             cell = _cell_of(sentence, place, text, rows)
             if cell is None or document.is_of_a_log(number):
                 continue
+            if abs(cell[0].line - number.line) > _ANOTHER_SECTION and sentence.text.count(":") == 1:
+                continue  # "- llama.cpp: 29.5 tokens/s" below the heading of another experiment
             is_new = counts[number.text.replace(",", "")] == 1
             words = _why(number, *cell, is_new=is_new)
             copied = _copied(number, *cell) if is_new and not words else ""
