@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from scalelens.audit import identities
+from scalelens.audit import few_rows, identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, aligned, constants, exact, twice
+from scalelens.audit.forms import accusing, aligned, constants, twice
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
@@ -60,7 +60,7 @@ _STATEMENTS = (
     restated.find,
     repeated.find,
     listed.find,
-    exact.find,
+    few_rows.find,
     twice.find,
     aligned.find,
     retold.find,

@@ -43,7 +43,7 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True  # a digit of nothing
     if by_row and _is_of_another_column(table, relation, place, printed):
         return True
-    if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):
+    if _mixes_statistics(relation) or _is_of_alike(relation) or is_another_change([printed, *used]):
         return True
     if _is_the_inverse(relation, printed, used) or (
         by_row and _follows_without_a_factor(table, relation, printed, used)
@@ -81,11 +81,12 @@ def _is_of_another_column(table: TextTable, relation: Relation, place: int, prin
         return True
     if len(used) != 1 or used[0] is None or used[0].cell is None:
         return False
-    own, said = used[0], (printed.low + printed.high) / (200 if used[0].unit != "%" or printed.unit == "%" else 2)
+    own, mine = used[0], used[0].cell
+    said = (printed.low + printed.high) / (200 if used[0].unit != "%" or printed.unit == "%" else 2)
     return any(
         cell.unit == own.unit
         and min(cell.low, own.low) < said * 100 < max(cell.high, own.high)
-        and all(_is_alike(table, k, own.cell, cell.cell) for k in relation.fit.agreeing)
+        and all(_is_alike(table, k, mine, cell.cell) for k in relation.fit.agreeing)
         for cell in others
     )
 
@@ -130,7 +131,7 @@ def _mixes_statistics(relation: Relation) -> bool:
     return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
 
 
-def _is_another_change(numbers: list[Number]) -> bool:
+def is_another_change(numbers: list[Number]) -> bool:
     """Whether a table of shares has its changes in points here and in per cent there: this row has the other kind."""
     if len(numbers) != 3 or {each.unit for each in numbers} != {"%"}:
         return False

@@ -213,7 +213,11 @@ def is_of_counts(share: Number, own: tuple[int, ...] = ()) -> bool:
     """
     before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
     counts = sorted({int(each) for each in _COUNT.findall(before)} - {0})
-    return any(not value(share).apart(exact(a) / exact(b)) for a, b in combinations(counts, 2) if b > _FEW and not {a, b} & {*own})
+    return any(
+        not value(share).apart(exact(a) / exact(b))
+        for a, b in combinations(counts, 2)
+        if b > _FEW and not {a, b} & {*own}
+    )
 
 
 def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:

@@ -309,7 +309,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((1, part), (2, whole))
             ]
-            if finding := _of_share(exact(part) / exact(whole), *shown, claimed, (part, whole)):
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed, (part, whole)):
                 yield finding
     for found in _OF_FRACTION.finditer(text):
         part, whole = (int(found[k].replace(",", "")) for k in (2, 3))
@@ -326,7 +326,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((2, part), (3, whole))
             ]
-            if finding := _of_share(exact(part) / exact(whole), *shown, claimed, (part, whole)):
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed, (part, whole)):
                 yield finding
 
 

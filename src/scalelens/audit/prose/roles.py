@@ -82,7 +82,10 @@ _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _OF_A_NODE = re.compile(r"\b(?:intra-?|within (?:a|one|each|the) |single |per |each )nodes?\b")
 _WRITTEN = re.compile(r"(?:<\d+> ?(?:×|x|\*|·) ?){2,}<\d+>")
-_OF_A_REPLICA = re.compile(r"\b(?:each|every|per) (?:replica|instance|copy|group|stage|using)\b|\breplicas?\b")
+_OF_A_REPLICA = re.compile(
+    r"\b(?:each|every|per) (?:replica|instance|copy|group|stage|using)\b|\breplicas?\b|"
+    r"\b(?:additional\w*|another|spare|stand-?by|extra|idl\w+)\b"  # devices that take no part
+)
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4

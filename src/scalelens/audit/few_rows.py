@@ -8,12 +8,14 @@ that must be, given what the headings say and which slip would mend the row that
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import combinations, permutations
 from math import prod
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.evidence import is_rare
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.excuses import is_another_change
 from scalelens.audit.forms.series import Interval, Series, columns_of, rows_of
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.forms.sums import IS_SUMMARY
@@ -36,7 +38,9 @@ _RATIO = re.compile(r"ratio|speed-?up|times|factor|\bvs\b|/|×|faster|slower", r
 _CHANGE = re.compile(
     r"delta|Δ|diff|change|gain|improv|reduc|sav|increase|decrease|drop|vs\b|%|lift|overhead|degrad", re.IGNORECASE
 )
-_SHARE = re.compile(r"%|rate|share|pct|percent|acc|ratio|pass|success|fraction|coverage|recall|precision", re.IGNORECASE)
+_SHARE = re.compile(
+    r"%|rate|share|pct|percent|acc|ratio|pass|success|fraction|coverage|recall|precision", re.IGNORECASE
+)
 _DIFFERENCE = re.compile(r"delta|Δ|diff|change|gain|improv|gap|sav|drop|total|sum|all|lift|overhead|net", re.IGNORECASE)
 _OF_OTHERS = re.compile(r"\b(?:best|max|min|median|p\d\d|worst)\b", re.IGNORECASE)
 
@@ -149,9 +153,11 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
 def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int]) -> _Broken | None:
     """The only place where a form does not hold; None if there is none or more than one."""
     target, a, b = series
-    if form.is_sum and any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
+    if any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
         return None
-    agreeing, apart, rights = [], [], {}
+    agreeing: list[int] = []
+    apart: list[int] = []
+    rights: dict[int, Interval] = {}
     for place in places:
         x, y, c = a.intervals[place], b.intervals[place], target.intervals[place]
         assert x and y and c
@@ -162,8 +168,8 @@ def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int])
     texts = {number.text for place in agreeing if (number := target.numbers[place])}
     if len(apart) != 1 or len(texts) < _LEAST_AGREEING:
         return None
-    chance = prod(_by_chance(form, series, place, rights, agreeing) for place in agreeing)
-    return _Broken(form, series, apart[0], len(agreeing), chance, rights[apart[0]])
+    chance = prod([_by_chance(form, series, place, rights, agreeing) for place in agreeing], start=1.0)
+    return _Broken(form, series, apart[0], len(agreeing), float(chance), rights[apart[0]])
 
 
 def _sharp(form: _Form, series: tuple[Series, Series, Series], place: int) -> Interval | None:
@@ -212,6 +218,8 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     size = float(base(c.unit)[1]) if c.unit != "%" else 1.0
     if low <= 0 <= high or _is_of_another(broken, series) or _has_summary(table, broken, c):
         return None
+    if is_another_change([c, x, y]):
+        return None
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
     found = slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
     found = "" if found.endswith("two") else found
@@ -220,19 +228,21 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         return None
     if not found and _is_repeated(broken):
         found = "another value of the column is repeated"
+    if broken.form.is_sum and found == "one digit differs" and abs(c.low) * Decimal(size) > max(abs(low), abs(high)):
+        return None  # a third part may be in it
     if not found or (found.endswith("sign is wrong") and not broken.form.is_sum):
         return None  # without a slip the row may be the exception of a rule
     named = (target, a, b) if broken.form.is_sum else (target,)
     is_named = any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
     if not is_rare(broken.chance, found.rpartition(": ")[2], is_named):
         return None
-    right = f"{about(exact(round((low + high) / 2 / size, 9)).low, 5)} {'times' if c.unit == 'x' else c.unit}".rstrip()
+    right = f"{about(Decimal((low + high) / 2 / size), 5)} {'times' if c.unit == 'x' else c.unit}".rstrip()
     return Finding(
         "inconsistent",
         (c, x, y),
         f"{with_unit(c)} does not follow from {with_unit(x)} and {with_unit(y)} as in {broken.agreeing} other places "
         f"of {table_name(table)}: these give {right} ({found}).",
-        matters(value(c), Bounds(exact(low).low, exact(high).high)),
+        matters(value(c), Bounds(Decimal(low), Decimal(high))),
         broken.form.text.format(*(_short(each) for each in (a, b)), c=_short(target)),
     )
 
@@ -350,7 +360,7 @@ def _fractions(table: TextTable) -> Iterator[Finding]:
 
 
 def _in_cells(document: Document, table: TextTable) -> Iterator[Finding]:
-    """Cells such as "64/90 (71.1 %)", if other cells of the table that are written so hold and a slip mends this one."""
+    """Cells such as "64/90 (71.1 %)", if others of the table that are written so hold and a slip mends this one."""
     broken, agreeing = [], 0
     for row, texts in enumerate(table.texts):
         for column, text in enumerate(texts):
