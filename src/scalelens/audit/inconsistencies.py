@@ -79,7 +79,8 @@ _MOST_WRONG = 2  # records of a log
 
 def inconsistencies(document: Document) -> list[Finding]:
     """The contradictions in a text: those that change a conclusion first, then in the order of the text."""
-    found = [finding for _, module in sorted(modules_of(identities).items()) for finding in module.find(document)]
+    rules = [module.find for _, module in sorted(modules_of(identities).items())]
+    found = [finding for rule in rules for finding in _weighed(rule, document)]
     places = {(number.table, number.row) for finding in found for number in finding.numbers if number.table is not None}
     found += [
         finding
