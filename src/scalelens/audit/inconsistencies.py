@@ -40,7 +40,7 @@ from scalelens.audit.prose import (
 )
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
-from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row
+from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row, is_of_the_row_before
 from scalelens.folders import modules_of
 
 _STATEMENTS = (
@@ -97,6 +97,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         for finding in found
         if not (finding.evidence == _GIVEN_TWICE and are_of_two_kinds(document, *finding.numbers[:2]))
         and not (finding.evidence == _GIVEN_TWICE and is_of_another_name(document, *finding.numbers[:2]))
+        and not (finding.evidence == _GIVEN_TWICE and is_of_the_row_before(document, *finding.numbers[:2]))
         and not (
             any(words in finding.sentence for words in OF_ANOTHER_ROW)
             and is_of_its_own_row(document, *finding.numbers[:2])

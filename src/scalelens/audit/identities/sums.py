@@ -39,7 +39,7 @@ def find(document: Document) -> Iterator[Finding]:
         if last > 1 and _TOTAL.fullmatch(table.texts[last][0]):
             sums = {column: parts for column in range(1, len(table.headings)) if (parts := _parts_of(table, column))}
             wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
-            right_ones = len(sums) - len(wrong)
+            right_ones = sum(column not in wrong and _adds(table, column) for column in sums)
             for column in wrong:
                 total, right = sums[column]
                 addends = [
@@ -50,10 +50,16 @@ def find(document: Document) -> Iterator[Finding]:
                 if (
                     right_ones > len(wrong)
                     or _one_digit_off(total, right)
+                    or _is_swapped(total, addends)
                     or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones), bool(right_ones))
                     or (right_ones and any(total.text == part.text for part in addends))
                 ):
                     yield _finding(table, column, total, right)
+
+
+def _adds(table: TextTable, column: int) -> bool:
+    """Whether a column has two parts or more that are not zero."""
+    return sum(number is not None and number.high > 0 for row in table.cells[:-1] for number in [row[column]]) > 1
 
 
 def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
@@ -74,9 +80,10 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     if any(_TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None
     largest = max(middle(value(number)) for number in exact[:-1])
-    if middle(value(exact[-1])) < largest or (units == {base("%")[0]} and middle(value(exact[-1])) <= largest):
-        return None  # a mean, or a share of all beside the share of each
     total, *parts = exact[-1], *exact[:-1]
+    is_less = middle(value(total)) < largest and not _is_swapped(total, parts)
+    if is_less or (units == {base("%")[0]} and middle(value(total)) <= largest):
+        return None  # a mean, or a share of all beside the share of each
     if _leaves_rows_out(table, column, total, len(parts)):
         return None
     right = reduce(Bounds.__add__, map(value, parts))
@@ -86,6 +93,15 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
         room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
         right = Bounds(right.low - room, right.high + room)
     return total, right
+
+
+def _is_swapped(total: Number, parts: list[Number]) -> bool:
+    """Whether counts add up to the digits of the total in another order: 131 for 311."""
+    if any(not number.text.replace(",", "").isdigit() for number in (total, *parts)):
+        return False
+    right = str(sum(int(number.text.replace(",", "")) for number in parts))
+    shown = total.text.replace(",", "")
+    return len(shown) > _LEAST_ROWS and shown != right and slip(shown, float(right), float(right)) == _SLIPS[0]
 
 
 def _without_some(parts: list[Number]) -> Iterator[Bounds]:
@@ -109,7 +125,8 @@ def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int, d
     """
     if len(re.sub(r"\D", "", total.text).strip("0")) < least or right.low <= 0:
         return False
-    if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK:
+    counts = all(number.text.replace(",", "").isdigit() for number in (total, *parts))
+    if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK and not (counts and digits_count):
         return False
     slips = (*_SLIPS, _DIGIT) if digits_count else _SLIPS
     meant = [(total, right), *((part, value(total) - (right - value(part))) for part in parts)]
