@@ -81,8 +81,8 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
         return None
     largest = max(middle(value(number)) for number in exact[:-1])
     total, *parts = exact[-1], *exact[:-1]
-    is_less = middle(value(total)) < largest and not _is_swapped(total, parts)
-    if is_less or (units == {base("%")[0]} and middle(value(total)) <= largest):
+    share = units == {base("%")[0]} and middle(value(total)) == largest
+    if (middle(value(total)) < largest or share) and not _is_swapped(total, parts):
         return None  # a mean, or a share of all beside the share of each
     if _leaves_rows_out(table, column, total, len(parts)):
         return None
