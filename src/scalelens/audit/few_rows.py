@@ -36,7 +36,8 @@ _FRACTION = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*")
 _COUNTED = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*[(（]\**(\d+(?:\.\d+)?) ?%\**[)）][\s*`_]*")
 _RATIO = re.compile(r"ratio|speed-?up|times|factor|\bvs\b|/|×|faster|slower", re.IGNORECASE)
 _CHANGE = re.compile(
-    r"delta|Δ|diff|change|gain|improv|reduc|sav|increase|decrease|drop|vs\b|%|lift|overhead|degrad", re.IGNORECASE
+    r"delta|Δ|diff|change|gain|improv|reduc|sav|increase|decrease|drop|vs\b|%|lift|overhead|degrad|变化|提升|减少|增|降",
+    re.IGNORECASE,
 )
 _SHARE = re.compile(
     r"%|rate|share|pct|percent|acc|ratio|pass|success|fraction|coverage|recall|precision", re.IGNORECASE
@@ -76,16 +77,11 @@ def _more(a: Interval, b: Interval) -> Interval:
     return 100 * a[0] / b[1] - 100, 100 * a[1] / b[0] - 100
 
 
-def _less(a: Interval, b: Interval) -> Interval:
-    return 100 - 100 * a[1] / b[0], 100 - 100 * a[0] / b[1]
-
-
 _FORMS = (
     _Form("{c} = {0} + {1}", True, _DIFFERENCE, (), _plus),
     _Form("{c} = {0} / {1}", False, _RATIO, ("x", ""), _over),
     _Form("{c} = {0} / {1} × 100", False, _SHARE, ("%",), _per_cent),
     _Form("{c} = ({0} / {1} - 1) × 100", False, _CHANGE, ("%",), _more),
-    _Form("{c} = (1 - {0} / {1}) × 100", False, _CHANGE, ("%",), _less),
 )
 
 
@@ -221,7 +217,7 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     if is_another_change([c, x, y]):
         return None
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
-    found = slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
+    found = _slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
     found = "" if found.endswith("two") else found
     is_exact = low == high and broken.form.is_sum
     if is_near and not is_exact and not found.endswith("swapped"):
@@ -247,6 +243,15 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     )
 
 
+def _slip(text: str, low: float, high: float) -> str:
+    """The slip between a number and the values that it should have; a digit too many at the end is a power of ten."""
+    found = slip(text, low, high)
+    if not found and re.fullmatch(r"-?\d{2,}0", text):
+        shorter = float(text[:-1])
+        found = "it is off by a factor of ten" if shorter - 0.5 <= high and low <= shorter + 0.5 else ""
+    return found
+
+
 def _slip_of_operand(broken: _Broken, x: Number, y: Number) -> str:
     """The slip in one of the two operands that would make the form hold."""
     target, a, b = (each.intervals[broken.place] for each in broken.series)
@@ -268,10 +273,8 @@ def _solved(form: _Form, c: Interval, other: Interval, place: int) -> Interval |
         factor: Interval = c
     elif form.of is _per_cent:
         factor = (c[0] / 100, c[1] / 100)
-    elif form.of is _more:
-        factor = (1 + c[0] / 100, 1 + c[1] / 100)
     else:
-        factor = (1 - c[1] / 100, 1 - c[0] / 100)
+        factor = (1 + c[0] / 100, 1 + c[1] / 100)
     if min(factor) <= 0 or min(other) <= 0:
         return None
     return (factor[0] * other[0], factor[1] * other[1]) if place == 0 else _over(other, factor)
@@ -281,7 +284,8 @@ def _is_repeated(broken: _Broken) -> bool:
     """Whether one of the numbers stands in another place of its series, too, with three digits or more."""
     for each in broken.series:
         own = each.numbers[broken.place]
-        digits = re.sub(r"\D", "", own.text).strip("0") if own else ""
+        digits = re.sub(r"\D", "", own.text).lstrip("0") if own else ""
+        digits = digits if own and "." in own.text else digits.rstrip("0")
         alike = any(n and own and n.text == own.text for k, n in enumerate(each.numbers) if k != broken.place)
         if alike and len(digits) > _LEAST_DIGITS:
             return True
