@@ -26,6 +26,7 @@ _SWAPPED, _DIGIT, _SIGN, _FACTOR = (
     "the sign is wrong",
     "it is off by a factor of ",
 )
+_REPEATED = "another value of the column is repeated"
 _SLIP = re.compile(rf"\((?:in (?P<of>[^:()]+): )?(?P<kind>{_SWAPPED}|{_DIGIT}|{_SIGN}|{_FACTOR}[\w, ]+)\)\.$")
 _EXPONENT = re.compile(r"[eE][-+]?\d+$")
 _FACTORS = len(FACTORS) - 1  # that a slip is tried with, besides ten
@@ -38,6 +39,7 @@ _NAMED = 0.02  # a sentence names the row and the column of a cell
 _NEAR = 0.0015  # only that a number stands near another one, which it would multiply or divide
 _SHARE = 0.01  # that it is a share of two numbers of one unit
 _OF_BARE = 0.004  # the same, but none of them has a unit
+_SHARE_OF_BARE = 0.002
 _LIMITS = {
     "lone": _ALONE,
     **dict.fromkeys(("repeated", "restated", "neighbors", "labelled", "exchanged"), _NAMED),
@@ -48,6 +50,8 @@ _IS_TOTAL = re.compile(
     r"\b(?:total\w*|sum\w*|altogether|overall|combined|together|all|free|used|includ\w*|consist\w*)\b|[总總合共計计]",
     re.IGNORECASE,
 )
+_RULE, _NAMED_RULE = 1e-4, 1e-3  # how rarely unrelated rows may agree, and another one break their rule
+_OF_A_ROW = {_SWAPPED: 0.02, _SIGN: 0.02, _DIGIT: 0.1, _FACTOR: 0.05, _REPEATED: 0.1}
 _FEW = 0.025  # other numbers of a text that a slip turns into one by chance
 _PER_TENFOLD = 3.0  # so much more must be shown where there are ten times as many
 
@@ -71,10 +75,18 @@ def needed_of_a_pair(kind: str, digits: int, alike: int) -> float:
     return max(0.0, _PER_TENFOLD * log10(alike * _by_chance(kind, digits) / _FEW)) if alike else 0.0
 
 
+def is_rare(chance: float, kind: str, is_named: bool) -> bool:
+    """Whether rows that agree by chance and a row that breaks their rule by such a slip are too rare to be unrelated.
+
+    `kind` is the slip that would mend the row; "" without one.  A heading may name the rule.
+    """
+    return chance * _OF_A_ROW.get(kind, _OF_A_ROW[_FACTOR] if kind else 1.0) < (_NAMED_RULE if is_named else _RULE)
+
+
 def is_enough(finding: Finding, rule: str) -> bool:
     """Whether what a rule of prose/ or forms/ found is more than a coincidence, and nothing else explains it."""
     room, _, name = rule.rpartition(".")
-    if room == "forms":
+    if room in ("forms", "identities", ""):
         return not _is_explained(finding)
     limit = _limit(finding, name) if room == "prose" else None
     return limit is None or _coincidences(finding) <= limit
@@ -90,7 +102,7 @@ def _limit(finding: Finding, rule: str) -> float | None:
     if rule == "accusing":
         bare = [each for each in others if not each.unit]
         if number.unit == "%" and len({each.unit for each in others}) == 1 and _SLIP.search(finding.sentence):
-            return _SHARE
+            return _SHARE_OF_BARE if bare else _SHARE
         if not bare or number.unit == "%" or finding.evidence not in ("a × b", "a / b"):
             return None
         return _NEAR if len(bare) < len(others) else _OF_BARE

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from scalelens.audit import identities
+from scalelens.audit import few_rows, identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
@@ -40,7 +40,7 @@ from scalelens.audit.prose import (
 )
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
-from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row
+from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row, is_of_the_row_before
 from scalelens.folders import modules_of
 
 _STATEMENTS = (
@@ -60,6 +60,7 @@ _STATEMENTS = (
     restated.find,
     repeated.find,
     listed.find,
+    few_rows.find,
     twice.find,
     aligned.find,
     retold.find,
@@ -78,7 +79,8 @@ _MOST_WRONG = 2  # records of a log
 
 def inconsistencies(document: Document) -> list[Finding]:
     """The contradictions in a text: those that change a conclusion first, then in the order of the text."""
-    found = [finding for _, module in sorted(modules_of(identities).items()) for finding in module.find(document)]
+    rules = [module.find for _, module in sorted(modules_of(identities).items())]
+    found = [finding for rule in rules for finding in _weighed(rule, document)]
     places = {(number.table, number.row) for finding in found for number in finding.numbers if number.table is not None}
     found += [
         finding
@@ -95,6 +97,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         for finding in found
         if not (finding.evidence == _GIVEN_TWICE and are_of_two_kinds(document, *finding.numbers[:2]))
         and not (finding.evidence == _GIVEN_TWICE and is_of_another_name(document, *finding.numbers[:2]))
+        and not (finding.evidence == _GIVEN_TWICE and is_of_the_row_before(document, *finding.numbers[:2]))
         and not (
             any(words in finding.sentence for words in OF_ANOTHER_ROW)
             and is_of_its_own_row(document, *finding.numbers[:2])

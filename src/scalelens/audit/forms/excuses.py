@@ -41,7 +41,9 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True  # percentiles of parts add up to nothing
     if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
         return True  # a digit of nothing
-    if _mixes_statistics(relation) or _is_of_alike(relation) or _is_another_change([printed, *used]):
+    if by_row and _is_of_another_column(table, relation, place, printed):
+        return True
+    if _mixes_statistics(relation) or _is_of_alike(relation) or is_another_change([printed, *used]):
         return True
     if _is_the_inverse(relation, printed, used) or (
         by_row and _follows_without_a_factor(table, relation, printed, used)
@@ -57,6 +59,41 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     if of_one and printed.row is not None and _OF_ITS_OWN.search(table.texts[printed.row][printed.cell or 0]):
         return True
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
+
+
+def _is_of_another_column(table: TextTable, relation: Relation, place: int, printed: Number) -> bool:
+    """Whether a number that is alike to another cell everywhere else follows a rule of its own where they differ.
+
+    That cell is what the relation gives, in per cent for a fraction; or it and the operand have the number between
+    them, as where a score is the mean of two; or the number is 0, so that nothing was computed.
+    """
+    if not printed.unit and re.fullmatch(r"0(?:\.0+)?", printed.text):
+        return True
+    if printed.row is None:
+        return False
+    low, high = right_of(relation, place)
+    cells = [cell for cell in table.cells[printed.row] if cell and cell is not printed]
+    used = [each.numbers[place] for each in relation.operands]
+    others = [cell for cell in cells if not any(cell is each for each in used)]
+    if not printed.unit and any(
+        float(cell.low) / _PERCENT <= high and low <= float(cell.high) / _PERCENT for cell in others if cell.unit == "%"
+    ):
+        return True
+    if len(used) != 1 or used[0] is None or used[0].cell is None:
+        return False
+    own, mine = used[0], used[0].cell
+    said = (printed.low + printed.high) / (200 if used[0].unit != "%" or printed.unit == "%" else 2)
+    return any(
+        cell.unit == own.unit
+        and min(cell.low, own.low) < said * 100 < max(cell.high, own.high)
+        and all(_is_alike(table, k, mine, cell.cell) for k in relation.fit.agreeing)
+        for cell in others
+    )
+
+
+def _is_alike(table: TextTable, row: int, one: int, other: int | None) -> bool:
+    a, b = table.cells[row][one], table.cells[row][other or 0]
+    return a is not None and b is not None and not a.bounds.apart(b.bounds)
 
 
 def _is_the_inverse(relation: Relation, printed: Number, used: list[Number]) -> bool:
@@ -94,7 +131,7 @@ def _mixes_statistics(relation: Relation) -> bool:
     return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
 
 
-def _is_another_change(numbers: list[Number]) -> bool:
+def is_another_change(numbers: list[Number]) -> bool:
     """Whether a table of shares has its changes in points here and in per cent there: this row has the other kind."""
     if len(numbers) != 3 or {each.unit for each in numbers} != {"%"}:
         return False

@@ -2,7 +2,8 @@
 
 Cells of two tables are the same if their rows and columns have the same names, exchanged or not; lines (rows or
 columns) without common names, if their numbers agree in order.  Where three others agree at least and one alone does
-not, which a slip would make right, that one is accused.
+not, which a slip would make right, that one is accused.  So is one of a row that two tables have, if three results of
+that row agree.
 """
 
 import re
@@ -27,7 +28,11 @@ _LEAST_SHARED = 2
 _LEAST_SAME, _LEAST_IN_ORDER = 3, 4
 _SURELY_SAME = 6  # then no slip need explain the one that is not
 _MOST_LINES = 6  # lines with one number; more say nothing
-_MOST_ROWS = 80
+_MOST_ROWS, _MOST_TABLES = 80, 40
+_SIZES = re.compile(
+    r"\b(?:params?|parameters?|flops|macs|size|resolution|batch|layers?|dim|epochs?|tokens?|memory|gb|mb|steps?|n)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[\W_]+")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 
@@ -56,6 +61,58 @@ def find(document: Document) -> Iterator[Finding]:
             if id(number) not in accused and id(other) not in accused:
                 accused |= {id(number), id(other)}
                 yield _finding(number, other, lines[a].table, words)
+    for one, two in combinations(tables[:_MOST_TABLES], 2):
+        for number, other, words in _of_one_row(one, two):
+            if not {id(number), id(other)} & accused and min(texts[number.text], texts[other.text]) == 1:
+                accused |= {id(number), id(other)}
+                yield _finding(number, other, one, words)
+
+
+def _of_one_row(a: TextTable, b: TextTable) -> Iterator[tuple[Number, Number, str]]:
+    """The only results of a row that differ, where the row of the same name in another table has three of the same."""
+    columns = [
+        (k, other)
+        for k, other in _of_one_heading(a, b)
+        if k and other and not _SIZES.search(a.headings[k].replace("_", " "))
+    ]
+    if len(columns) <= _LEAST_SAME:
+        return
+    labels = [[_label(*row) for row in zip(table.texts, table.cells, strict=True)] for table in (a, b)]
+    for row, label in enumerate(labels[0]):
+        if not label or labels[0].count(label) > 1 or labels[1].count(label) != 1:
+            continue
+        theirs = b.cells[labels[1].index(label)]
+        pairs = [(x, y) for k, other in columns if (x := a.cells[row][k]) and (y := theirs[other])]
+        apart = [(x, y) for x, y in pairs if not _is_same(x, y)]
+        same = sum(_is_telling(x, y) for x, y in pairs)
+        if len(apart) == 1 and same >= _LEAST_SAME:
+            words = _slip(*apart[0])
+            if not words and not _are_near(*apart[0]) and _is_of_a_neighbor(apart[0], columns, (a, b)):
+                words = "another value of the column is repeated"
+            if words:
+                yield *apart[0], words
+
+
+def _of_one_heading(a: TextTable, b: TextTable) -> list[tuple[int, int]]:
+    """Columns of two tables that have the same heading, which none has twice."""
+    own, others = ([_NAME.sub(" ", each.lower()).strip() for each in table.headings] for table in (a, b))
+    return [
+        (k, others.index(name))
+        for k, name in enumerate(own)
+        if name and own.count(name) == 1 and others.count(name) == 1
+    ]
+
+
+def _is_of_a_neighbor(
+    pair: tuple[Number, Number], columns: list[tuple[int, int]], tables: tuple[TextTable, ...]
+) -> bool:
+    """Whether one of two numbers is also that of another row of its column, and has three digits."""
+    for side, number in enumerate(pair):
+        column = next((each[side] for each in columns if each[side] == number.cell), None)
+        cells = [row[column] for row in tables[side].cells] if column else []
+        if sum(each is not None and each.text == number.text for each in cells) > 1:
+            return len(_digits(number).strip("0")) >= _LEAST_DIGITS
+    return False
 
 
 def _plain(text: str) -> str:

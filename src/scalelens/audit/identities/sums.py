@@ -26,6 +26,7 @@ _NO_SUM_WORDS = re.compile(
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 _SLIPS = ("two digits are swapped", "it is off by a factor of ten")
+_DIGIT = "one digit differs"
 _LEAST_ROWS = 2
 _LEAST_DIGITS = 4
 _OF_ITS_OWN_CLOCK = Decimal("0.005")  # a total may have been measured by itself
@@ -38,7 +39,7 @@ def find(document: Document) -> Iterator[Finding]:
         if last > 1 and _TOTAL.fullmatch(table.texts[last][0]):
             sums = {column: parts for column in range(1, len(table.headings)) if (parts := _parts_of(table, column))}
             wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
-            right_ones = len(sums) - len(wrong)
+            right_ones = sum(column not in wrong and _adds(table, column) for column in sums)
             for column in wrong:
                 total, right = sums[column]
                 addends = [
@@ -49,10 +50,16 @@ def find(document: Document) -> Iterator[Finding]:
                 if (
                     right_ones > len(wrong)
                     or _one_digit_off(total, right)
-                    or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones))
+                    or _is_swapped(total, addends)
+                    or _is_slipped(total, addends, right, _LEAST_DIGITS - bool(right_ones), bool(right_ones))
                     or (right_ones and any(total.text == part.text for part in addends))
                 ):
                     yield _finding(table, column, total, right)
+
+
+def _adds(table: TextTable, column: int) -> bool:
+    """Whether a column has two parts or more that are not zero."""
+    return sum(number is not None and number.high > 0 for row in table.cells[:-1] for number in [row[column]]) > 1
 
 
 def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
@@ -73,18 +80,28 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     if any(_TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None
     largest = max(middle(value(number)) for number in exact[:-1])
-    if middle(value(exact[-1])) < largest or (units == {base("%")[0]} and middle(value(exact[-1])) <= largest):
-        return None  # a mean, or a share of all beside the share of each
     total, *parts = exact[-1], *exact[:-1]
+    share = units == {base("%")[0]} and middle(value(total)) == largest
+    if (middle(value(total)) < largest or share) and not _is_swapped(total, parts):
+        return None  # a mean, or a share of all beside the share of each
     if _leaves_rows_out(table, column, total, len(parts)):
         return None
-    if any(not value(total).apart(each) for each in _without_some(parts)):
-        return None  # a total of some of the rows
     right = reduce(Bounds.__add__, map(value, parts))
+    if right.apart(value(total)) and any(not value(total).apart(each) for each in _without_some(parts)):
+        return None  # a total of some of the rows
     if "." in total.text and all("." not in part.text for part in parts):
         room = base(total.unit)[1] * len(parts) / 2  # the parts were rounded to whole numbers
         right = Bounds(right.low - room, right.high + room)
     return total, right
+
+
+def _is_swapped(total: Number, parts: list[Number]) -> bool:
+    """Whether counts add up to the digits of the total in another order: 131 for 311."""
+    if any(not number.text.replace(",", "").isdigit() for number in (total, *parts)):
+        return False
+    right = str(sum(int(number.text.replace(",", "")) for number in parts))
+    shown = total.text.replace(",", "")
+    return len(shown) > _LEAST_ROWS and shown != right and slip(shown, float(right), float(right)) == _SLIPS[0]
 
 
 def _without_some(parts: list[Number]) -> Iterator[Bounds]:
@@ -101,16 +118,21 @@ def _leaves_rows_out(table: TextTable, column: int, total: Number, parts: int) -
     return any(mean.low > 0 and not total.low / mean.high <= parts <= total.high / mean.low for mean in means)
 
 
-def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int) -> bool:
-    """Whether a slip in the total or in one part would make them agree; few digits are near to much."""
+def _is_slipped(total: Number, parts: list[Number], right: Bounds, least: int, digits_count: bool) -> bool:
+    """Whether a slip in the total or in one part would make them agree; few digits are near to much.
+
+    One digit that differs counts where another column adds up.
+    """
     if len(re.sub(r"\D", "", total.text).strip("0")) < least or right.low <= 0:
         return False
-    if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK:
+    counts = all(number.text.replace(",", "").isdigit() for number in (total, *parts))
+    if abs(middle(value(total)) / middle(right) - 1) < _OF_ITS_OWN_CLOCK and not (counts and digits_count):
         return False
+    slips = (*_SLIPS, _DIGIT) if digits_count else _SLIPS
     meant = [(total, right), *((part, value(total) - (right - value(part))) for part in parts)]
     for number, bounds in meant:
         size = base(number.unit)[1]
-        if bounds.low > 0 and slip(number.text, float(bounds.low / size), float(bounds.high / size)) in _SLIPS:
+        if bounds.low > 0 and slip(number.text, float(bounds.low / size), float(bounds.high / size)) in slips:
             return True
     return False
 

@@ -206,11 +206,18 @@ def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:
     return whole and c.unit == "%" and c.high < 1 and not _MORE.search(words)
 
 
-def is_of_counts(share: Number) -> bool:
-    """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)"."""
+def is_of_counts(share: Number, own: tuple[int, ...] = ()) -> bool:
+    """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)".
+
+    `own` are the two counts right beside the share: another one that gives it with one of these is no other share.
+    """
     before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
     counts = sorted({int(each) for each in _COUNT.findall(before)} - {0})
-    return any(not value(share).apart(exact(a) / exact(b)) for a, b in combinations(counts, 2) if b > _FEW)
+    return any(
+        not value(share).apart(exact(a) / exact(b))
+        for a, b in combinations(counts, 2)
+        if b > _FEW and not {a, b} & {*own}
+    )
 
 
 def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:

@@ -103,8 +103,8 @@ _PART = re.compile(
 _SURE = ("swapped", "differs", "ten")
 _SLASHED = re.compile(r"\d ?/ ?\d")
 _FRACTION = re.compile(
-    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:) ?"
-    r"(\d+(?:\.\d+)?) ?%(?P<end> ?\)|$|[,;.]|(?: [a-z]+){1,2}\))",
+    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:[(（]=?|=|,|:) ?"
+    r"(\d+(?:\.\d+)?) ?%(?P<end> ?[)）]|$|[,;.，；。]|(?: [a-z]+){1,2}\))",
     re.IGNORECASE,
 )
 _IN_A_LIST = re.compile(r"\([^()]*, ?$")  # "(small, none/all, 768/1024, 1%)"
@@ -248,7 +248,7 @@ def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> 
         c.unit != "%"
         or any(each.hedge == "bound" for each in (a, b, c))
         or min(a.low, b.low) <= 0
-        or c.high < 1 <= middle(a.bounds)  # "recall: 0 % (17/502 positive)": of something else
+        or c.low <= 0  # "recall: 0 % (17/502 positive)": of something else
         or (a.unit == "%") != (b.unit == "%")
         or (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED)
         or ("/" in a.unit and not b.unit)  # "50 tokens/s = 22 % of the 32k ceiling"
@@ -257,6 +257,8 @@ def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> 
     unit = a.unit or b.unit
     first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
     share = float(100 * middle(first) / middle(second))
+    if c.high < 1 <= middle(a.bounds) and not slip(c.text, share, share).endswith(_SURE):
+        return None
     room = sum(float((x.high - x.low) / (x.high + x.low)) for x, n in ((first, a), (second, b)) if not n.text.isdigit())
     if aside and slip(c.text, share * (1 - room), share * (1 + room))[-3:] in ("", "two"):
         return None  # "2.1 % (3 of 285 layers)"
@@ -269,14 +271,14 @@ def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> 
         return None  # "326 of 331 were easy, which is why it scored 98.8 %"
     texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
     same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
-    return _of_share(first / second, a, b, c) if not same or _has_slip_of_share(*texts) else None
+    return _of_share(first / second, a, b, c) if not same or has_slip_of_share(*texts) else None
 
 
-def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:
+def _of_share(share: Bounds, a: Number, b: Number, c: Number, own: tuple[int, ...] = ()) -> Finding | None:
     said = value(c)
     room = said.high - said.low
     wide = Bounds(said.low - room, said.high + room)
-    if not all(wide.apart(each) for each in (share, exact(1) - share)) or is_of_counts(c):
+    if not all(wide.apart(each) for each in (share, exact(1) - share)) or is_of_counts(c, own):
         return None
     return Finding(
         "inconsistent",
@@ -295,7 +297,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             continue
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
-        is_sure = ("." in found[3] or part > whole) and _has_slip_of_share(found[3], found[1], found[2])
+        is_sure = ("." in found[3] or part > whole) and has_slip_of_share(found[3], found[1], found[2])
         if (
             claimed
             and claimed.low > 0
@@ -307,7 +309,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((1, part), (2, whole))
             ]
-            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed, (part, whole)):
                 yield finding
     for found in _OF_FRACTION.finditer(text):
         part, whole = (int(found[k].replace(",", "")) for k in (2, 3))
@@ -318,17 +320,17 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             and whole > 1
             and part
             and not claimed.hedge
-            and _has_slip_of_share(found[1], found[2], found[3])
+            and has_slip_of_share(found[1], found[2], found[3])
         ):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((2, part), (3, whole))
             ]
-            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed, (part, whole)):
                 yield finding
 
 
-def _has_slip_of_share(share: str, part: str, whole: str) -> bool:
+def has_slip_of_share(share: str, part: str, whole: str) -> bool:
     """Whether a slip in a share or in one of its counts would make it right: "81% (29/36)"."""
     said, a, b = (float(each.replace(",", "")) for each in (share, part, whole))
     half = 0.5 if "." not in share else 0.5 * 10.0 ** -len(share.partition(".")[2])

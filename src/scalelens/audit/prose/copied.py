@@ -107,7 +107,7 @@ def _of_cell(
     found = numerals(text)
     if not 0 < len(found) <= _MOST_NUMBERS:
         return
-    line = _line_of(document, table, at)
+    line = line_of(document, table, at)
     numbers = [
         Number(each.text, span.low, span.high, each.unit, line, 1, text.strip(), hedge=each.hedge)
         for each in found
@@ -125,7 +125,7 @@ def _of_cell(
         )
 
 
-def _line_of(document: Document, table: TextTable, at: tuple[int, int]) -> int:
+def line_of(document: Document, table: TextTable, at: tuple[int, int]) -> int:
     """The line of a cell: the first one of its table with its text and its label."""
     texts = table.texts[at[0]]
     lines = document.lines[table.line - 1 : table.line + _MOST_LINES]

@@ -27,6 +27,8 @@ _PLAIN = re.compile(
     r"\b(?:is|was|has|had|have|reach\w*|achiev\w*|gets?|got|scor\w*|takes?|took|needs?|uses?|used|runs?|ran|at|of|the|"
     r"an?|its|rates?|scores?|values?|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|gives?|shows?|yields?)\b"
 )
+_IN_BRACKETS = re.compile(r" ?[(（] ?")
+_OF_A_TIME = re.compile(r"\b(?:latency|time|duration|runtime)\b")
 _FOR = re.compile(r"\s+(?:for|with|by|from|in|on)\s+(?:the\s+|our\s+|exact\s+)?")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _MOST_BETWEEN, _AFTER = 48, 20
@@ -37,6 +39,7 @@ _NEAR = 0.02  # two measurements may differ by so much
 _LEAST_LETTERS = 3
 _LEAST_NUMBERED = 2  # cells
 _TWICE = 2
+_ANOTHER_SECTION = 200  # lines
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -61,6 +64,8 @@ def find(document: Document) -> Iterator[Finding]:
             cell = _cell_of(sentence, place, text, rows)
             if cell is None or document.is_of_a_log(number):
                 continue
+            if abs(cell[0].line - number.line) > _ANOTHER_SECTION and sentence.text.count(":") == 1:
+                continue  # "- llama.cpp: 29.5 tokens/s" below the heading of another experiment
             is_new = counts[number.text.replace(",", "")] == 1
             words = _why(number, *cell, is_new=is_new)
             copied = _copied(number, *cell) if is_new and not words else ""
@@ -136,6 +141,8 @@ def _column_of(table: TextTable, row: int, number: Number, between: str, after: 
     headings = {k: tokens(_UNIT.sub("", table.headings[k])) for k in numeric}
     said = tokens(between)
     named = [k for k, words in headings.items() if words and words <= said | tokens(after) and words & said]
+    if base(number.unit)[0] == "s":
+        between = _OF_A_TIME.sub(" ", between)
     rest = tokens(_PLAIN.sub(" ", between)) - frozenset().union(*(headings[k] for k in named))
     if rest or re.search(r"[.;,|]\s|than|over|from|→|->|\bvs\b", between):
         return None
@@ -146,7 +153,15 @@ def _column_of(table: TextTable, row: int, number: Number, between: str, after: 
     of_unit = [k for k in numeric if (cell := table.cells[row][k]) and cell.unit == number.unit]
     if len(of_unit) == 1 and (len(numeric) == 1 or (number.unit and number.unit not in ("%", *COUNTED))):
         return of_unit[0]
+    if len(of_unit) == 1 and number.unit == "%" and _IN_BRACKETS.fullmatch(between):
+        return of_unit[0] if _has_other_digits(number, table.cells[row][of_unit[0]]) else None
     return None
+
+
+def _has_other_digits(number: Number, cell: Number | None) -> bool:
+    """Whether a share has the same three digits as another one, in another order or size."""
+    mine, theirs = _digits(number).strip("0"), _digits(cell).strip("0") if cell else ""
+    return len(mine) >= _LEAST_DIGITS and sorted(mine) == sorted(theirs)
 
 
 def _same_digits(table: TextTable, row: int, number: Number, between: str) -> int | None:

@@ -15,6 +15,7 @@ _CODE = re.compile(r"`([\w./-]+)`")
 _DIGITS = re.compile(r"\d+")
 _RANGE_BEFORE = re.compile(r"\d ?[%x]?\$? ?(?:--|[–—~～]|-(?=\$?$)|\.\.) ?\$?$")
 _RANGE_AFTER = re.compile(r"\$? ?[%x]?\$? ?(?:--|[–—~～]|-|\.\.) ?\$?\d")
+_BECAME = re.compile(r"(?<![\w.,])(\d[\d.,]*) ?[\w%/µ]{0,9} ?(?:→|->|⟶|to) ?\**$")
 _LEAST_LETTERS = 4  # of the beginning of a word: "score", "scoring"
 
 
@@ -38,6 +39,18 @@ def is_of_another_name(document: Document, number: Number, cell: Number) -> bool
     if not label or not named:
         return False
     return label[1] not in number.words and "/" in label[1] + named[-1]
+
+
+def is_of_the_row_before(document: Document, number: Number, cell: Number) -> bool:
+    """Whether a number is what another one became, "2,907 ms → 2,613 ms", which stands in another row than the cell."""
+    if number.table is not None or cell.table is None:
+        return False
+    found = _BECAME.search(document.lines[number.line - 1][: number.column - 1])
+    table = next(each for each in document.tables if each.index == cell.table)
+    if not found:
+        return False
+    rows = {row for row, cells in enumerate(table.cells) if any(each and each.text == found[1] for each in cells)}
+    return bool(rows) and cell.row not in rows
 
 
 def _is_in_a_row_of_its_own(document: Document, number: Number, cell: Number) -> bool:

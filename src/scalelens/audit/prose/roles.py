@@ -82,6 +82,10 @@ _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _OF_A_NODE = re.compile(r"\b(?:intra-?|within (?:a|one|each|the) |single |per |each )nodes?\b")
 _WRITTEN = re.compile(r"(?:<\d+> ?(?:×|x|\*|·) ?){2,}<\d+>")
+_OF_A_REPLICA = re.compile(
+    r"\b(?:each|every|per) (?:replica|instance|copy|group|stage|using)\b|\breplicas?\b|"
+    r"\b(?:additional\w*|another|spare|stand-?by|extra|idl\w+)\b"  # devices that take no part
+)
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
@@ -102,6 +106,8 @@ def find(document: Document) -> Iterator[Finding]:
                 continue
             if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
                 continue
+            if target == "devices" and len(factors) > 2 and _OF_A_REPLICA.search(marked):
+                continue  # "2 replicas, each using 8 GPUs"
             if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
                 continue  # equations.py computes it
             if "cp" in factors and "cp" not in own:
