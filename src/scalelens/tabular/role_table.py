@@ -77,8 +77,8 @@ ROLES = (
         "run", "run_id", "run_name", "experiment", "exp_name", "experiment_name", "trial")),
     Role("devices", "count", "devices; another number is another run", (
         "devices", "world_size", "num_gpus", "n_gpus", "ngpus", "gpus", "gpu_count", "num_devices", "n_devices",
-        "ranks", "num_ranks", "n_ranks", "nranks", "nprocs", "num_procs", "num_processes", "gpu_num", "total_gpus",
-        "number_of_gpus", "gcds", "num_gcds", "n_gcds", "accelerators", "num_accelerators", "npus", "num_npus", "hpus",
+        "ranks", "num_ranks", "n_ranks", "nranks", "gpu_num", "total_gpus", "number_of_gpus", "gcds",
+         "num_gcds", "n_gcds", "accelerators", "num_accelerators", "npus", "num_npus", "hpus",
         "num_hpus", "num_chips")),
     Role("nodes", "count", "nodes; another number is another run", (
         "nodes", "num_nodes", "n_nodes", "nnodes", "node_count")),
