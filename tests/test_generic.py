@@ -393,6 +393,8 @@ def test_energies_in_a_long_table_of_a_series_or_of_devices_are_no_runs(keys: st
             "config,iter_time_mean\na,0.25\nb,0.5\n",
             "if iter_time_mean is one, use --map batch_time=iter_time_mean:UNIT",
         ),
+        ("procs,avg step time [s]\n1,0.52\n2,0.27\n", "and --map devices=procs if each has a device"),
+        ("gpus,throughput\n4,4120\n8,8190\n", "use --map samples_per_s=throughput or --map tokens_per_s=throughput"),
         ("gpu,clock_mhz,power_w\n0,1310,214.5\n1,1305,211.9\n", "power_w is a power at no time"),
         ("gpu,clock_mhz,power\n0,1310,214.5\n1,1305,211.9\n", "--map step=COLUMN"),  # of any unit
         ("config,iter_no_of_all,x\na,1,0.25\nb,2,0.5\n", "use --map step=iter_no_of_all"),

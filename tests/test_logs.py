@@ -202,7 +202,9 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (EPOCH, JOB),
         (RUNNING, NO_RATE),
     },  # or samples of arrays; time per step when the epoch is over; else the mean so far
-    "lerobot": {(WINDOW, NO_RATE)},  # means over the steps since the line before, of the update and of the wait for data
+    "lerobot": {
+        (WINDOW, NO_RATE)
+    },  # means over the steps since the line before, of the update and of the wait for data
     "levanter": {(ONE, JOB)},
     "lightning_metrics": {(WINDOW, NO_RATE)},  # by ThroughputMonitor's seconds of training
     "lightning_progress": {(WINDOW, NO_RATE)},  # differences of means since the start

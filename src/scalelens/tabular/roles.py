@@ -32,6 +32,15 @@ _DEVICE_MODEL = re.compile(  # what a column `gpu` holds that names no place
 )
 _LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
 SIZES = ("devices", "nodes")
+_PROCESSES = {
+    "procs",
+    "processes",
+    "nprocs",
+    "num_procs",
+    "n_procs",
+    "num_processes",
+    "n_processes",
+}  # of a device each?
 MOST_RUNS = 1000  # that a table states by their sizes
 # Roles that only a table of a training has.
 _OF_TRAINING = {
@@ -429,7 +438,9 @@ def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReadi
     for reading in readings:
         if (role := mean_of(reading.column)[0]) in ROLE and ROLE[role].kind == "time":
             text = f"{role}={reading.column}:{reading.unit or 'UNIT'}"
-            return f"if {reading.column} is one, use --map {shlex.quote(text)}"
+            processes = next((one.column for one in readings if words_of(one.column)[0] in _PROCESSES), None)
+            of_sizes = f", and --map devices={shlex.quote(processes)} if each has a device" if processes else ""
+            return f"if {reading.column} is one, use --map {shlex.quote(text)}{of_sizes}"
     if power := next((reading.column for reading in readings if reading.unit and _is_power(reading.unit)), None):
         return f"{power} is a power at no time: with a column of times, or of run times, it could be read"
     for reading in readings:
