@@ -309,10 +309,9 @@ class Reader:
         if times:
             values["ts"], shared["ts_origin"] = times, "naive"
         values["step"] = steps
-        rows.put_steps(
-            lines, [dict(zip(values, row, strict=True)) | shared for row in zip(*values.values(), strict=True)]
-        )
-        for k, (line, step) in enumerate(zip(lines, steps, strict=True)):
+        of_records = zip(lines, steps, zip(*values.values(), strict=True), strict=True)
+        for k, (line, step, numbers) in enumerate(of_records):
+            rows.put("steps", line, dict(zip(values, numbers, strict=True)) | shared)
             rows.metrics(line, *whose, step, [(name, fields[field][k], unit) for field, name, unit in layout.others])
         launch.extend(steps, times, step_s, all(not time.microsecond for time in times), max(times, default=None))
         self.copy = (lines[-1], steps[-1], step_s[-1])

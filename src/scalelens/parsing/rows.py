@@ -153,21 +153,6 @@ class Rows:
         if len(pending) >= BATCH or self._event_letters > _MOST_LETTERS:
             self._hand_over(table)
 
-    def put_steps(self, lines: Sequence[int], rows: Sequence[dict[str, Any]]) -> None:
-        """`put` of several steps of the training, each with a time of its own, in the order of their lines."""
-        if self.of_one_label and rows[0].get("rank") is None and rows[0].get("place") is None:
-            rows = [row | {"rank": self.rank, "place": self.place} for row in rows]
-        for line, row in zip(lines, rows, strict=True):
-            row["line"], row["part"] = line, self.part
-        self._format_of_steps = self.format
-        self._timed.add((self.part, self.format))
-        self.reached(lines[-1], rows[-1].get("step"))
-        pending = self._pending["steps"]
-        pending += rows
-        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + len(rows)
-        if len(pending) >= BATCH:
-            self._hand_over("steps")
-
     def put_columns(self, table: str, columns: Mapping[str, Any]) -> None:
         """Many rows of `table`: `line` and others as arrays, or as the one value of all rows.
 
