@@ -9,7 +9,7 @@ import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scalelens.parsing.launcher_prefixes import MPI_TAG, SRUN_CUT
+from scalelens.parsing.launcher_prefixes import SRUN_CUT
 from scalelens.parsing.tagged_json import Hit
 
 
@@ -23,12 +23,12 @@ class Place(NamedTuple):
 
 
 def alike_lines(
-    text: bytes, ends: list[int], hits: Sequence[Hit], position: int, index: int, of_format: Mapping[int, str]
+    ends: list[int], hits: Sequence[Hit], position: int, index: int, of_format: Mapping[int, str]
 ) -> Iterator[Place]:
     """The lines from a hit on whose anchors are all of the format of this hit, by the anchors of such formats.
 
     `ends` are those of all lines, and `index` is that of a line not after the hit.  Lines without an anchor may stand
-    between them.  A line that needs a closer look ends them: `srun -l` may have cut it, or it holds a carriage return.
+    between them.  A line that `srun -l` may have cut ends them.
     """
     name, count = of_format.get(hits[position][0]), len(hits)
     while position < count:
@@ -37,13 +37,11 @@ def alike_lines(
             index = bisect.bisect_left(ends, at, index)
         start, end = ends[index - 1] + 1 if index else 0, ends[index]
         before = start - 1 - (ends[index - 2] + 1 if index > 1 else 0)  # bytes of the line before
-        if end - start > SRUN_CUT or before >= SRUN_CUT or text.find(b"\r", start, end) >= 0:
+        if end - start > SRUN_CUT or before >= SRUN_CUT:
             return
         while position < count and hits[position][1] < end:
             if of_format.get(hits[position][0]) != name:
                 return
             position += 1
-        if text.find(MPI_TAG, start, end) >= 0:
-            return
         yield Place(index, start, end, position)
         index += 1

@@ -344,7 +344,7 @@ class LineDispatcher:
         if self._alone:
             self._alone -= 1
             return [], position
-        places = alike_lines(text, ends, hits, position, index, self._anchors.of_alike)
+        places = alike_lines(ends, hits, position, index, self._anchors.of_alike)
         alike = self._read_alike(name, text, places, first)
         taken = [(place.line, place.start, place.end, True) for place in alike]
         return taken, alike[-1].hits if alike else position
@@ -356,7 +356,10 @@ class LineDispatcher:
         def lines() -> Iterator[Line]:
             for place in places:
                 looked_at.append(place)
-                line = clean(text[place.start : place.end], first + place.line)
+                raw = text[place.start : place.end]
+                if b"\r" in raw or MPI_TAG in raw:
+                    return
+                line = clean(raw, first + place.line)
                 if line.text.lstrip()[:1] in ("{", '"') or (line.location or "").endswith(TORN):
                     return
                 yield line
@@ -371,7 +374,7 @@ class LineDispatcher:
         if taken:
             rows.taken[name] = rows.taken.get(name, 0) + taken
         self._failures = self._failures + 1 if looked_at and not taken else 0
-        self._alone = min(2**self._failures // 2, _LONGEST_ALONE) - 1 if self._failures else 0
+        self._alone = min(2**self._failures // 8, _LONGEST_ALONE)
         return looked_at[:taken]
 
     def _read_tagged(

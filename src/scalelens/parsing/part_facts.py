@@ -93,12 +93,13 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
 
     def keep_losses(self, records: Iterable[tuple[int, float, float | None]]) -> None:
         """Keeps the losses of the roundest steps: two files of one training keep the same ones."""
-        known = {int(step): loss_and_time for step, loss_and_time in self.losses.items()}
-        found = {step: (loss, step_s) for step, loss, step_s in records if isfinite(loss) and step not in known}
-        self.losses = {
-            str(step): known.get(step) or (_short(found[step][0]), _short(found[step][1] or 0) or None)
-            for step in _most_round({*known, *found})
-        }
+        kept = {int(step): loss_and_time for step, loss_and_time in self.losses.items()}
+        found = {step: (loss, step_s) for step, loss, step_s in records if isfinite(loss)}
+        for step in (roundest := _most_round({*kept, *found})):
+            if step not in kept:
+                loss, step_s = found[step]
+                kept[step] = _short(loss), _short(step_s) or None if step_s else None
+        self.losses = {str(step): kept[step] for step in roundest}
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
@@ -122,12 +123,10 @@ def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
     facts.add_traced([row.get("rank") for row in rows], min(starts, default=None), max(starts, default=None))
 
 
-def _number_of(row: _Row) -> int | None:
-    """The step of a record; of one that counts epochs alone the epoch, below zero."""
-    step, epoch = row.get("step"), row.get("epoch")
-    if step is None and epoch is not None and float(epoch).is_integer():
-        return -int(epoch) - 1
-    return step
+def _number_of_epoch(row: _Row) -> int | None:
+    """The epoch of a record that counts no steps, below zero."""
+    epoch = row.get("epoch")
+    return -int(epoch) - 1 if epoch is not None and float(epoch).is_integer() else None
 
 
 def _most_round(steps: Iterable[int]) -> list[int]:
@@ -136,7 +135,8 @@ def _most_round(steps: Iterable[int]) -> list[int]:
     others: list[int] = []
     for step in steps:
         (others if step % 10 or not step else round_ones).append(step)
-    return [*sorted(round_ones, key=_roundness), *sorted(others, key=abs)][:_MOST_LOSSES]
+    round_ones.sort(key=_roundness)
+    return round_ones[:_MOST_LOSSES] + sorted(others, key=abs)[: max(_MOST_LOSSES - len(round_ones), 0)]
 
 
 def _roundness(step: int) -> tuple[int, int]:
@@ -167,7 +167,7 @@ def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
         if (loss := row.get("loss")) is not None
         and row.get("rank") is None
         and row.get("phase", "train") == "train"
-        and (number := _number_of(row)) is not None
+        and (number := row["step"] if row.get("step") is not None else _number_of_epoch(row)) is not None
     ]
     if not counted:
         return
