@@ -8,9 +8,9 @@ import contextlib
 import re
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -242,7 +242,7 @@ class _FileReader(NamedTuple):
             progress(source.size_bytes)
             return entry
         write, mapping = self.writer.write if self.writer else None, mapped(self.options.columns)
-        rows = Rows(entry.file_id, write, ZoneInfo(zone) if zone else None, mapping, self.gathered)
+        rows = Rows(entry.file_id, write, _zone_of(zone) if zone else None, mapping, self.gathered)
         source.progress = progress
         whole = True
         try:
@@ -278,6 +278,12 @@ class _FileReader(NamedTuple):
 
     def version(self, taken_by: list[str], zone: str | None) -> str:
         return reader_version(self.formats, taken_by, self.options, zone)
+
+
+def _zone_of(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo  # with what finds the system's zones, which few ingests need
+
+    return ZoneInfo(name)
 
 
 def _take_over(entry: Entry, rows: Rows) -> None:

@@ -5,7 +5,6 @@ takes anything, the formats with `LAST` are tried.  A log whose training lines n
 those lines alone.  The status and the note of a file are decided here.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from types import ModuleType
@@ -13,6 +12,7 @@ from typing import IO, Any
 
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.csv_dialects import dialect_of
 from scalelens.parsing.dispatch import LineDispatcher

@@ -3,7 +3,6 @@
 Paths and notes come from untrusted files: they are escaped, and their control characters are visible.
 """
 
-import html
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -63,4 +62,6 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]])
 
 def _safe(text: str) -> str:
     """A text that HTML shows as it is."""
-    return html.escape(visible(text))
+    from html import escape  # with a table of all entities, which no other step of an ingest needs
+
+    return escape(visible(text))

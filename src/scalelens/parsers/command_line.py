@@ -26,8 +26,10 @@ Samples:
     mpirun -np 8 --bind-to core python train_tiny.py --layers 4
 """
 
+import functools
 import itertools
 import shlex
+from collections.abc import Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import ARGUMENTS
@@ -121,7 +123,8 @@ class Reader:
             self.rows.param("devices", str(processes), number, origin="inferred")
 
 
-def _words_of(text: str) -> list[str]:
+@functools.lru_cache(maxsize=64)  # each result of a submission prints the same commands
+def _words_of(text: str) -> Sequence[str]:
     """The words of a command, as the shell divides it.  What an assignment holds (`CMD='train.py --lr 1'`) is the command."""
     try:
         if text.startswith("["):
@@ -147,7 +150,7 @@ def _open_quotation_closed(text: str) -> list[str]:
         return shlex.split(text[: text.rfind(" -")] + "'")
 
 
-def _arguments_of(words: list[str]) -> dict[str, str]:
+def _arguments_of(words: Sequence[str]) -> dict[str, str]:
     """Arguments after the script, by name; none where there is no script, or no option with two dashes."""
     start = _script_end(words)
     arguments: dict[str, str] = {}
@@ -166,7 +169,7 @@ def _arguments_of(words: list[str]) -> dict[str, str]:
     return arguments if is_named else {}
 
 
-def _script_end(words: list[str]) -> int:
+def _script_end(words: Sequence[str]) -> int:
     """Place after the script or module that is run; 0 where there is none."""
     is_python = False
     for place, word in enumerate(words):
@@ -178,7 +181,7 @@ def _script_end(words: list[str]) -> int:
     return 0
 
 
-def _processes_of(words: list[str]) -> int:
+def _processes_of(words: Sequence[str]) -> int:
     """How many processes the launcher before a script starts; 0 where it does not say, or where there are several."""
     launchers = [place for place, word in enumerate(words) if _launcher(word) in _IN_ALL | _ON_NODES]
     if len(launchers) != 1:
@@ -194,7 +197,7 @@ def _launcher(word: str) -> str:
     return word.rpartition("/")[2]
 
 
-def _count(words: list[str], options: tuple[str, ...], otherwise: int) -> int:
+def _count(words: Sequence[str], options: tuple[str, ...], otherwise: int) -> int:
     """The number that an option has; `otherwise` where it is not there, 0 where it has another value or comes twice."""
     values = [after for word, after in itertools.pairwise([*words, ""]) if word in options]
     values += [word.partition("=")[2] for word in words if word.partition("=")[0] in options and "=" in word]

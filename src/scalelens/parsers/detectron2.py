@@ -27,7 +27,7 @@ ANCHORS = ("  iter: ",)
 
 _HEAD = re.compile(r"eta: (?:(?:\d+ days?, )?\d+:\d\d:\d\d|N/A)  iter: (\d{1,9})(?:/\d+)?(?=\s|\Z)")
 _NUMBER = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)"
-_FIELD = re.compile(rf"\s\s+([A-Za-z][\w/. -]*): {_NUMBER}(?: \({_NUMBER}\))?(M?)(?=\s|\Z)")
+_FIELD = re.compile(rf"(\s\s+([A-Za-z][\w/. -]*): {_NUMBER}(?: \({_NUMBER}\))?M?)(?=\s|\Z)")
 _COLUMNS = {
     "last_time": "step_s", "last_data_time": "data_s", "total_loss": "loss", "loss": "loss", "lr": "learning_rate",
     "max_mem": "peak_memory_bytes", "max mem": "peak_memory_bytes",
@@ -45,12 +45,10 @@ class Reader:
         head = _HEAD.search(line.text)
         if not head:
             return False
-        values, end = dict[str, float](), head.end()
-        while field := _FIELD.match(line.text, end):
-            values[field[1]], end = float(field[2]), field.end()
-            if field[1] in _MEANS and field[3]:
-                values[field[1]] = float(field[3])
-        if end < len(line.text.rstrip()) or "lr" not in values or not values.keys() & {"loss", "total_loss"}:
+        fields = _FIELD.findall(line.text, head.end())
+        values = {name: float(mean if mean and name in _MEANS else number) for _, name, number, mean in fields}
+        is_whole = sum(len(field[0]) for field in fields) == len(line.text.rstrip()) - head.end()
+        if not is_whole or "lr" not in values or not values.keys() & {"loss", "total_loss"}:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             self.record(int(head[1]), values, line)

@@ -20,11 +20,11 @@ VERSION = 1
 
 _STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 _KINDS = (  # a text that each of them holds, where it is found faster than its pattern; the pattern; the note
-    (b"", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
+    (b"<jube", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
     (b"outpath:", re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
-    (b"", re.compile(rb"start: " + _STAMP + rb"\s+(?:change: " + _STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
+    (b"start: ", re.compile(rb"start: " + _STAMP + rb"\s+(?:change: " + _STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
     (b"", re.compile(_STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
-    (b"", re.compile(rb"\[" + _STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
+    (b"]:", re.compile(rb"\[" + _STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
-from scalelens.parsing.values import integer
+from scalelens.parsing.values import integer, iso_time
 from scalelens.tables import FLOAT
 
 VERSION = 5
@@ -105,6 +105,22 @@ class _Layout:
             numbers[k] = int(numbers[k])  # numbers of JSON are finite
         row = dict(zip(self.names, self.values(numbers), strict=False))
         return row, [(name, numbers[k], unit) for k, name, unit in self.others]
+
+    def columns(self, texts: Sequence[str], records: int) -> list[Sequence[Any]] | None:
+        """The values of so many records by field, as `read` gives them; None if one of them is not a plain number."""
+        try:
+            numbers = _NUMBERS("[" + ",".join(texts) + "]")
+        except msgspec.MsgspecError:
+            return None
+        if len(numbers) != len(texts):
+            return None
+        width = len(texts) // records
+        fields: list[Sequence[Any]] = [numbers[k::width] for k in range(width)]
+        for k in self.in_ms:
+            fields[k] = [milliseconds / 1000 for milliseconds in fields[k]]
+        for k in self.counts:
+            fields[k] = [*map(int, fields[k])]
+        return fields
 
 
 class Reader:
@@ -232,16 +248,83 @@ class Reader:
         if of == str(step):
             rows.param("outcome", "completed", line.number, origin="inferred")
 
+    def going_on(self, rank: int | None, place: str | None) -> tuple[int, Launch] | None:
+        """Attempt and launch that later records of a writer go on with, where their layout and interval are known."""
+        following = self.rows.following(rank, place)
+        is_known = self.layout and self.interval and not self.first and self.part == self.rows.part
+        return following if is_known and following and following[1].top != self.first_step else None
+
+    def take_alike(self, lines: Iterator[Line]) -> int:
+        """Records of the known layout whose steps go on as in `take_records`."""
+        layout, going_on, first = self.layout, None, None
+        heads: list[tuple[int, int, str | None]] = []  # line, step and stamp
+        texts: list[str] = []
+        for line in lines:
+            if first is None:
+                first, going_on = line, self.going_on(*self.writer(line.rank, line.location))
+                before = going_on[1].top if going_on else 0
+            match = layout.pattern.match(line.text) if layout and going_on else None
+            if not match or line[2:] != first[2:]:
+                break
+            stamp, step, of, *values = match.groups()
+            step = int(step)
+            other_kind = heads and (heads[0][2] is None) != (stamp is None)
+            if step - before < (self.interval or 1) or of == str(step) or other_kind:
+                break
+            before = step
+            heads.append((line.number, step, stamp))
+            texts += values
+        if not (first and going_on and heads) or (self.copy and self.copy[1] == heads[0][1]):  # it is printed twice
+            return 0
+        return self.add_alike(heads, texts, self.writer(*first[2:]), *going_on)
+
+    def add_alike(
+        self, heads: list[tuple[int, int, str | None]], texts: list[str], whose: tuple[int | None, str | None],
+        attempt: int, launch: Launch,
+    ) -> int:  # fmt: skip
+        """What `add` does, for records that go on with a launch, by their line, step and stamp, and the numbers of all.
+
+        Returns how many they are; 0 where one has a value that is no plain number, or a time that is none.
+        """
+        rows, layout = self.rows, self.layout
+        assert layout
+        lines, steps, stamps = map(list, zip(*heads, strict=True))
+        times = [time for stamp in stamps if (time := iso_time(stamp))]
+        fields = layout.columns(texts, len(heads))
+        if not fields or len(times) != sum(map(bool, stamps)):
+            return 0
+        values: dict[str, Sequence[Any]] = dict(zip(layout.names, [fields[k] for k in layout.named], strict=True))
+        step_s = [*values["step_s"]]
+        if "samples" not in values and (batch := rows.params.get("global_batch_size")):
+            values["samples"] = [float(batch)] * len(heads)
+        stated = rows.params.get("seq_length")
+        lengths = [length or stated for length in values.pop("seqlen", [None] * len(heads))]
+        if "samples" in values and any(lengths):
+            each = zip(values["samples"], lengths, strict=True)
+            values["tokens"] = [samples * float(length) if length else None for samples, length in each]
+        shared = {
+            "averaged_steps": self.interval, "value_kind": "instant" if self.interval == 1 else "interval_mean",
+            "phase": "train", "rate_scope": "global", "attempt": attempt, "rank": whose[0], "place": whose[1],
+        }  # fmt: skip
+        if times:
+            values["ts"], shared["ts_origin"] = times, "naive"
+        values["step"] = steps
+        of_records = zip(lines, steps, zip(*values.values(), strict=True), strict=True)
+        for k, (line, step, numbers) in enumerate(of_records):
+            rows.put("steps", line, dict(zip(values, numbers, strict=True)) | shared)
+            rows.metrics(line, *whose, step, [(name, fields[field][k], unit) for field, name, unit in layout.others])
+        launch.extend(steps, times, step_s, all(not time.microsecond for time in times), max(times, default=None))
+        self.copy = (lines[-1], steps[-1], step_s[-1])
+        return len(heads)
+
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one in equal intervals, up to the last step of the job."""
         rows, layout, form = self.rows, self.layout, self.form
-        following = rows.following(*self.writer(records.prefix.rank, records.prefix.location))
-        if not (layout and form and following) or self.part != rows.part or rows.zone or self.first:
+        going_on = self.going_on(*self.writer(records.prefix.rank, records.prefix.location))
+        start = _START_OF_HEAD.search(form.head) if form else None
+        if not (layout and form and going_on and start) or rows.zone:
             return 0
-        attempt, launch = following
-        start = _START_OF_HEAD.search(form.head)
-        if not start or not self.interval or launch.top == self.first_step:
-            return 0
+        attempt, launch = going_on
         steps = form.number_in_head(records, *start.span("step")).to_numpy()
         last = form.number_in_head(records, *start.span("of")).to_numpy()
         count = rising(steps, launch.top)

@@ -15,7 +15,6 @@ Samples:
     *** Sampled system activity (Fri Jan  2 03:04:06 2026 +0100) (1003.42ms elapsed) ***
 """
 
-import plistlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -131,6 +130,8 @@ def _read_plists(source: Source, rows: Rows) -> str | None:
 
 
 def _plists(content: bytes, rows: Rows) -> Iterator[tuple[dict[str, Any], int]]:
+    import plistlib  # with a parser of XML, which few files need
+
     line = 1
     for part in content.split(b"\0"):
         if part.strip():

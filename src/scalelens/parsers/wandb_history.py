@@ -47,6 +47,7 @@ from scalelens.tabular.named_rows import is_index, is_of_runs, is_sure, naming_c
 
 VERSION = 3
 
+IN_HEAD = (b"_timestamp", b"_runtime", b"__MIN")
 _FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
 _STATISTIC = {"__MIN": "min", "__MAX": "max"}

@@ -26,6 +26,7 @@ class _Anchors(NamedTuple):
     takers: list[list[str]]  # names of the formats that have each
     of_json: dict[int, str]  # anchors before objects of JSON, with the one format that has each
     of_columns: set[int]  # anchors of formats that read records by columns
+    of_alike: dict[int, str]  # anchors of one format that takes lines together, with its name
 
     def offer(self, anchors: list[int]) -> Offer:
         names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
@@ -49,4 +50,9 @@ def anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
     }
     columnar = {name for name, format in by_name.items() if hasattr(format.Reader, "take_records")}
     of_columns = {index for index, names in enumerate(takers) if not columnar.isdisjoint(names)}
-    return _Anchors(by_name, finder, texts, takers, of_json, of_columns)
+    of_alike = {
+        index: names[0]
+        for index, names in enumerate(takers)
+        if len(names) == 1 and hasattr(by_name[names[0]].Reader, "take_alike") and texts[index] not in HEADERS
+    }
+    return _Anchors(by_name, finder, texts, takers, of_json, of_columns, of_alike)

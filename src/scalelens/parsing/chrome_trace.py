@@ -7,7 +7,6 @@ the array are decoded at once; where one does not decode, its events are looked 
 import contextlib
 import functools
 import operator
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Annotated, Any, ClassVar, cast
@@ -15,6 +14,7 @@ from typing import Annotated, Any, ClassVar, cast
 import msgspec
 from msgspec import Meta
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source
 
 _SLICE = 2 << 20  # bytes decoded at once

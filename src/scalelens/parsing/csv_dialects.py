@@ -36,7 +36,11 @@ def dialect_of(head: bytes) -> _Dialect | None:
         return None
     if header != below and header.translate(None, _OF_NUMBERS) == below.translate(None, _OF_NUMBERS):
         return None  # records of a log, which a tab may divide: no line names columns
-    delimiter = max(",;\t", key=header.decode("utf-8", "replace").count)
+    delimiter = max(",;\t", key=lambda letter: header.count(letter.encode()))
+    in_header, in_below = (line.count(delimiter.encode()) for line in (header, below))
+    is_quoted = b'"' in header or b'"' in below
+    if in_header < _LEAST_NAMES - 1 or not (is_quoted or 0 <= in_header - in_below <= 1):
+        return None
     names, values = _cells(header, delimiter), _cells(below, delimiter)
     has_index, is_closed = names[0] in _INDEX, names[-1] == ""
     if delimiter == "," and b'"' not in header and not has_index and not is_closed:

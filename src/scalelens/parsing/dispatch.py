@@ -9,7 +9,7 @@ import bisect
 import functools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from scalelens.errors import UserError
+from scalelens.parsing.alike_lines import Place, alike_lines
 from scalelens.parsing.anchors import Offer, anchors_of
 from scalelens.parsing.format_file import defect
 from scalelens.parsing.launcher_prefixes import (
@@ -44,6 +45,7 @@ _SHORT_PIECE = 1 << 9  # bytes of a shorter text, from its first possible record
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 _LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
+_LONGEST_ALONE = 64  # lines that are read one by one after others could not be taken together
 _CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 _LINE_FEED = ord("\n")
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
@@ -84,6 +86,16 @@ class _JsonReader(Reader, Protocol):
         """
 
 
+class _AlikeReader(Reader, Protocol):
+    """A line format that takes records together, where they go on with the last one."""
+
+    def take_alike(self, lines: Iterator[Line]) -> int:
+        """Takes as many of the first lines as need no look at each one.  Returns how many.
+
+        Where it raises, it has added no row: then `take` reads them.
+        """
+
+
 class ColumnReader(Reader, Protocol):
     """A line format that reads records of one form by columns."""
 
@@ -118,6 +130,10 @@ def _clean_head(head: bytes, tag: str) -> Line | None:
     return line if line and line.text.endswith(tag) and line.text.lstrip()[:1] not in ("{", '"') else None
 
 
+# A line that was read with others: its index, where it starts and ends, and whether a format took it.
+_Delivered = tuple[int, int, int, bool]
+
+
 class _Continuation:
     """A format's claim on the following lines that have the same prefix."""
 
@@ -144,6 +160,7 @@ class LineDispatcher:
         self._noted: RecordForm | None = None
         self._prefix = Prefix()  # of that record
         self._poor_blocks = 0  # in which most records nevertheless had to be read line by line
+        self._failures = self._alone = 0  # to take lines together; lines read one by one before the next try
         self.recurring = RecurringLines()
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -275,16 +292,17 @@ class LineDispatcher:
         untaken = 0  # start of the next of them
         if not text.endswith(b"\n"):
             ends.append(len(text))
-        position, count, of_json = 0, len(hits), self._anchors.of_json
+        position, count = 0, len(hits)
         while index < len(ends) and (position < count or self._claiming):
-            tagged = position < count and not self._claiming and hits[position][0] in of_json
-            if tagged and (done := self._read_tagged(text, ends, hits, position, index, first)):
-                for _, start, end, took in done:
+            if position < count and not self._claiming:
+                together, position = self._read_together(text, ends, hits, position, index, first)
+                for _, start, end, took in together:
                     if took and start > untaken:
                         gaps.append((untaken, start))
                     untaken = end + 1 if took else untaken
-                position, index = position + len(done), done[-1][0] + 1
-                continue
+                if together:
+                    index = together[-1][0] + 1
+                    continue
             start = ends[index - 1] + 1 if index else 0
             if position < count and not self._claiming and ends[index] < hits[position][1]:
                 index, start = _line_of_hit(text, ends, index, start, hits[position][1])
@@ -312,20 +330,64 @@ class LineDispatcher:
         if gaps:
             self.recurring.look(text, gaps, first)
 
+    def _read_together(
+        self, text: bytes, ends: list[int], hits: Sequence[Hit], position: int, index: int, first: int
+    ) -> tuple[list[_Delivered], int]:
+        """Delivers lines from a hit on that a format reads together.  Returns them, and the next hit."""
+        anchor = hits[position][0]
+        if anchor in self._anchors.of_json:
+            tagged = self._read_tagged(text, ends, hits, position, index, first)
+            return tagged, position + len(tagged)
+        name = self._anchors.of_alike.get(anchor)
+        if not name or self.rows.many or name not in self._readers:
+            return [], position
+        if self._alone:
+            self._alone -= 1
+            return [], position
+        places = alike_lines(ends, hits, position, index, self._anchors.of_alike)
+        alike = self._read_alike(name, text, places, first)
+        taken = [(place.line, place.start, place.end, True) for place in alike]
+        return taken, alike[-1].hits if alike else position
+
+    def _read_alike(self, name: str, text: bytes, places: Iterator[Place], first: int) -> list[Place]:
+        """Hands lines of a format to its reader, which takes the first of them together.  Returns these."""
+        reader, rows, looked_at = cast(_AlikeReader, self._readers[name]), self.rows, list[Place]()
+
+        def lines() -> Iterator[Line]:
+            for place in places:
+                looked_at.append(place)
+                raw = text[place.start : place.end]
+                if b"\r" in raw or MPI_TAG in raw:
+                    return
+                line = clean(raw, first + place.line)
+                if line.text.lstrip()[:1] in ("{", '"') or (line.location or "").endswith(TORN):
+                    return
+                yield line
+
+        rows.format = name
+        try:
+            taken = reader.take_alike(lines())
+        except UserError:  # the rows that it handed over cannot be written
+            raise
+        except Exception:
+            taken = 0
+        if taken:
+            rows.taken[name] = rows.taken.get(name, 0) + taken
+        self._failures = self._failures + 1 if looked_at and not taken else 0
+        self._alone = min(2**self._failures // 8, _LONGEST_ALONE)
+        return looked_at[:taken]
+
     def _read_tagged(
         self, text: bytes, ends: list[int], hits: Sequence[Hit], position: int, index: int, first: int
-    ) -> list[tuple[int, int, int, bool]]:
-        """Delivers lines of a tag and an object of JSON, from a hit on, where nothing else stands in them.
-
-        Returns the index, start and end of each, and whether a format took it.
-        """
+    ) -> list[_Delivered]:
+        """Delivers lines of a tag and an object of JSON, from a hit on, where nothing else stands in them."""
         rows, anchor = self.rows, hits[position][0]
         name, tag = self._anchors.of_json[anchor], self._anchors.texts[anchor]
         lines = tagged_lines(text, ends, hits, position, index)
         texts = [text[after:end].rstrip() for _, _, after, end in lines]
         reader = cast(_JsonReader, self._readers.get(name) or self._reader(name))
         records = objects_of(texts, _decoder_of(getattr(reader, "json_record", dict[str, Any])))
-        delivered: list[tuple[int, int, int, bool]] = []
+        delivered: list[_Delivered] = []
         taken = 0
         rows.format, raw_head, head = name, b"", None
         for (of_line, start, after, end), of_json, record in zip(lines, texts, records, strict=True):

@@ -7,7 +7,7 @@ import re
 import string
 from typing import NamedTuple
 
-from scalelens.parsing.line_shapes import Known
+from scalelens.parsing.line_shapes import Known, shape_of
 
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
@@ -117,8 +117,9 @@ class _Label(NamedTuple):
 
 def label_of_all(head: bytes) -> _Label | None:
     """The label that all lines of a text have, by its first lines; None where they differ or have none."""
-    first = _first_line(head).decode("utf-8", "replace")
-    text, rank, location = without_prefix(first)
+    raw = _first_line(head)
+    first = raw.decode("utf-8", "replace")
+    text, rank, location = without_prefix(first, shape_of(raw))
     if (rank, location) == (None, None):  # most texts
         return None
     label = _Label(first.removesuffix(text).encode(), rank, location)

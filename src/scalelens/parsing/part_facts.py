@@ -24,6 +24,7 @@ _OF_TRAININGS = ("framework", "model", "global_batch_size", "outcome", "tp", "pp
 _NAMES = ("run_name", "run")
 _MOST_LOSSES = 10  # that are kept of a part
 _DIGITS = 9  # of each of them
+_MANY_STEPS = 10 * _MOST_LOSSES  # of more, the roundest are looked for before each is looked at
 _FIRST_ABSOLUTE_NS = 10**18  # an event that starts earlier has a time since the zero of its trace
 
 _Row = dict[str, Any]
@@ -92,14 +93,13 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
 
     def keep_losses(self, records: Iterable[tuple[int, float, float | None]]) -> None:
         """Keeps the losses of the roundest steps: two files of one training keep the same ones."""
-        found = {
-            step: (loss, step_s) for step, loss, step_s in records if isfinite(loss) and str(step) not in self.losses
-        }
-        kept = sorted({*map(int, self.losses), *found}, key=_roundness)[:_MOST_LOSSES]
-        self.losses = {
-            str(step): self.losses.get(str(step)) or (_short(found[step][0]), _short(found[step][1] or 0) or None)
-            for step in kept
-        }
+        kept = {int(step): loss_and_time for step, loss_and_time in self.losses.items()}
+        found = {step: (loss, step_s) for step, loss, step_s in records if isfinite(loss)}
+        for step in (roundest := _most_round({*kept, *found})):
+            if step not in kept:
+                loss, step_s = found[step]
+                kept[step] = _short(loss), _short(step_s) or None if step_s else None
+        self.losses = {str(step): kept[step] for step in roundest}
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
@@ -123,12 +123,20 @@ def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
     facts.add_traced([row.get("rank") for row in rows], min(starts, default=None), max(starts, default=None))
 
 
-def _number_of(row: _Row) -> int | None:
-    """The step of a record; of one that counts epochs alone the epoch, below zero."""
-    step, epoch = row.get("step"), row.get("epoch")
-    if step is None and epoch is not None and float(epoch).is_integer():
-        return -int(epoch) - 1
-    return step
+def _number_of_epoch(row: _Row) -> int | None:
+    """The epoch of a record that counts no steps, below zero."""
+    epoch = row.get("epoch")
+    return -int(epoch) - 1 if epoch is not None and float(epoch).is_integer() else None
+
+
+def _most_round(steps: Iterable[int]) -> list[int]:
+    """The roundest of some steps, in their order."""
+    round_ones: list[int] = []
+    others: list[int] = []
+    for step in steps:
+        (others if step % 10 or not step else round_ones).append(step)
+    round_ones.sort(key=_roundness)
+    return round_ones[:_MOST_LOSSES] + sorted(others, key=abs)[: max(_MOST_LOSSES - len(round_ones), 0)]
 
 
 def _roundness(step: int) -> tuple[int, int]:
@@ -139,10 +147,10 @@ def _roundness(step: int) -> tuple[int, int]:
 
 def _roundest(first: int, last: int) -> set[int]:
     """Of the steps between two, some of the roundest: several times as many as are kept."""
-    most, found = 10 * _MOST_LOSSES, set[int]()
+    found = set[int]()
     for zeros in range(len(str(last)), -1, -1):
-        found.update(itertools.islice(range(-(-first // 10**zeros) * 10**zeros, last + 1, 10**zeros), most))
-        if len(found) >= most:
+        found.update(itertools.islice(range(-(-first // 10**zeros) * 10**zeros, last + 1, 10**zeros), _MANY_STEPS))
+        if len(found) >= _MANY_STEPS:
             break
     return found
 
@@ -154,17 +162,23 @@ def _short(value: float) -> float:
 def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
     _take_ends(facts, rows)
     counted = [
-        (number, row["loss"], row.get("step_s"))
+        (number, loss, row.get("step_s"))
         for row in rows
-        if row.get("loss") is not None
+        if (loss := row.get("loss")) is not None
         and row.get("rank") is None
         and row.get("phase", "train") == "train"
-        and (number := _number_of(row)) is not None
+        and (number := row["step"] if row.get("step") is not None else _number_of_epoch(row)) is not None
     ]
-    if counted:
-        of_round = _roundest(min(step for step, *_ in counted), max(step for step, *_ in counted))
-        round_ones = [record for record in counted if record[0] in of_round]
-        facts.keep_losses(round_ones if len(round_ones) >= _MOST_LOSSES else counted)
+    if not counted:
+        return
+    steps = [step for step, _, _ in counted]
+    first, last = min(steps), max(steps)
+    if last - first < _MANY_STEPS:
+        facts.keep_losses(counted)
+        return
+    of_round = _roundest(first, last)
+    round_ones = [record for record in counted if record[0] in of_round]
+    facts.keep_losses(round_ones if len(round_ones) >= _MOST_LOSSES else counted)
 
 
 def _take_ends(facts: PartFacts, rows: Sequence[_Row]) -> None:

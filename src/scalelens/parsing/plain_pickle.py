@@ -4,7 +4,6 @@ A pickle is a program, and a hostile one may do anything when Python runs it.  H
 dicts are made, and every other instruction is refused.
 """
 
-import pickletools
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -21,7 +20,6 @@ _BINPUT, _LONG_BINPUT, _MEMOIZE, _BINGET, _LONG_BINGET = b"qr\x94hj"
 _MARK, _TUPLE, _APPEND, _APPENDS, _SETITEM, _SETITEMS, _STOP, _PROTO, _FRAME = b"(taesu.\x80\x95"
 _LOADS = re.compile(rb"(?:j.{4})+", re.DOTALL)  # stacks of calls are long rows of them
 _COUNT = Struct("<I")
-_NAMES = {ord(operation.code): operation.name for operation in pickletools.opcodes}
 _KEYS = {str, int, float, bool, type(None)}  # to look at a tuple of tuples may take a stack, or a time, without an end
 _LONGEST_NUMBER = 9  # bytes of an instruction that is not a text
 
@@ -116,7 +114,7 @@ class _Reader:
         elif code == _FRAME:
             self.at += 8
         else:
-            raise ValueError(f"the pickle contains more than plain containers ({_NAMES.get(code, code)})")
+            raise ValueError(f"the pickle contains more than plain containers ({_name_of(code)})")
 
 
 def _number(form: str) -> _Take:
@@ -148,6 +146,13 @@ def _constant(value: Any) -> _Take:
 
 def _empty(kind: type) -> _Take:
     return lambda content, at: (kind(), at)
+
+
+def _name_of(code: int) -> str:
+    """What Python calls an instruction."""
+    import pickletools  # a long list, which only a refusal needs
+
+    return next((operation.name for operation in pickletools.opcodes if ord(operation.code) == code), str(code))
 
 
 _TAKES: list[_Take | None] = [None] * 256

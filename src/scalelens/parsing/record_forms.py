@@ -6,7 +6,6 @@ delimiters, and their numbers become columns.  That takes a tenth of the time of
 What has another form is read line by line.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.attempts import KEPT, Launch
 from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 

@@ -9,12 +9,12 @@ _ALL_BYTES only a sample of each block is looked at, so that a long log is not r
 """
 
 import functools
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import ahocorasick_rs
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
 from scalelens.parsing.line_shapes import Known, shape_of
 from scalelens.parsing.other_languages import COUNTING, in_english

@@ -134,7 +134,8 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
-        if self.of_one_label and table in _OF_RANKS and row.get("rank") is None and row.get("place") is None:
+        labeled = self.rank is not None or self.place is not None
+        if labeled and table in _OF_RANKS and row.get("rank") is None and row.get("place") is None:
             row["rank"], row["place"] = self.rank, self.place
         if table == "steps":
             self._format_of_steps = self.format

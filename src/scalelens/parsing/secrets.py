@@ -5,7 +5,7 @@ What is masked looks like a token of a known service, or is the value of a varia
 of other forms are not found.
 """
 
-import re
+from scalelens.parsing import lazy_re as re
 
 _MASK = "***"
 _TOKEN = re.compile(

@@ -1,9 +1,10 @@
 """The time of steps by a clock that counts since the start: what it grew by between two records, or in all."""
 
 import math
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from scalelens.parsing import lazy_re as re
 
 if TYPE_CHECKING:
     from scalelens.parsing.dispatch import Line

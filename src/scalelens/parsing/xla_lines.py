@@ -1,6 +1,6 @@
 """What a line of XLA's profiler holds, by the names of its device or host and of the line."""
 
-import re
+from scalelens.parsing import lazy_re as re
 
 _STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
 _AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations

@@ -32,12 +32,12 @@ that of the other, and its readings do not count.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
+from scalelens.parsing import lazy_re as re
 from scalelens.runs.by_rank import merge_ranks, split_by_rank
 from scalelens.runs.captures import attach_captures
 from scalelens.runs.copies import Originals

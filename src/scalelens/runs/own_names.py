@@ -1,6 +1,6 @@
 """Whether the name of a file or folder tells people which run it is: `bf16-large` does, `slurm-3665238` does not."""
 
-import re
+from scalelens.parsing import lazy_re as re
 
 _WORDS = re.compile(r"[A-Za-z]+")
 # What launchers, trainers, meters and people call any log, and any folder of logs.

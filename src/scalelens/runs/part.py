@@ -1,9 +1,9 @@
 """A part of a file, the smallest thing that belongs to a run: most files are one part, some hold several runs."""
 
 import posixpath
-import re
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.launcher_folders import rank_file
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.sidecar import NamedRun, Statement

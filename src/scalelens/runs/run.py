@@ -1,9 +1,9 @@
 """A run: the parts of files that belong to it, its id, its name, and how it ended."""
 
-import re
 from pathlib import PurePath
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.runs.copies import Originals, RankLogs
 from scalelens.runs.own_names import is_of_a_host, recognizable, tells_something
 from scalelens.runs.part import Part

@@ -8,8 +8,7 @@ MLPerf HPC has a folder `strong` or `weak` between system and benchmark.  Each r
 job produced all of them.  A system file is not a run: it describes the machine of the runs in its results folder.
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 

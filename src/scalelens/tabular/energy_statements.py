@@ -1,5 +1,6 @@
 """Energies that a line of text states with their unit: `Total energy consumed: 12.3 kWh`, `GPU Energy (J): 523.1`."""
 
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -97,7 +98,7 @@ def statements(text: str) -> Iterator[Statement]:
         pair = _PAIR.fullmatch(plain)
         for match in [pair] if pair else _NAMED.finditer(plain):
             if column := energy_column(0, match[1].strip()):
-                unit = next(unit for unit, scale in _UNITS.items() if scale == column.scale)
+                unit = next(unit for unit, scale in _units().items() if scale == column.scale)
                 if statement := _statement(_WITHOUT_UNIT.sub(" ", match[1]), match[2], unit, plain):
                     yield statement
 
@@ -113,11 +114,13 @@ def _is_label(label: str, before: str) -> bool:
 
 
 _WITHOUT_UNIT = re.compile(r"[\[(][^\])]{1,12}[\])]|(?<=[_ ])(?:[kmu]?[jJ]|[kK]?[wW][hH]|[Jj]oules)\Z")
-_UNITS = {
-    unit: column.scale
-    for unit in ("uJ", "mJ", "J", "kJ", "MJ", "mWh", "Wh", "kWh", "MWh")
-    if (column := energy_column(0, f"energy [{unit}]"))
-}
+
+
+@functools.cache  # when it is first asked for: most texts state no energy
+def _units() -> dict[str, float]:
+    """Units of energy, each in joules."""
+    units = ("uJ", "mJ", "J", "kJ", "MJ", "mWh", "Wh", "kWh", "MWh")
+    return {unit: column.scale for unit in units if (column := energy_column(0, f"energy [{unit}]"))}
 
 
 def _label_of(before: str) -> str:
@@ -137,7 +140,7 @@ def _unit_of(match: re.Match[str]) -> str:
 
 
 def _statement(label: str, number: str, unit: str, text: str) -> Statement | None:
-    column = energy_column(0, f"{label} [{unit}]") if label and unit in _UNITS else None
+    column = energy_column(0, f"{label} [{unit}]") if label and unit in _units() else None
     if column is None or _OTHER.search(label):
         return None
     scope = scope_of_words(_ALL.sub(" ", label)) or scope_of_words(label)

@@ -6,13 +6,13 @@ one, `read_table` guesses.
 """
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from scalelens.errors import UserError
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
