@@ -10,7 +10,7 @@ import pytest
 
 import scalelens
 from little_warehouse import Warehouse
-from scalelens.question.run_names import in_command
+from scalelens.question.run_names import in_command, with_names
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
@@ -320,6 +320,29 @@ def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Ware
     }  # fmt: skip
     assert meant(warehouse, "cg.A.2.power OMP") == ["12power"]
     assert sorted(meant(warehouse, "cg.A.2.power")) == ["02power", "12power"]
+
+
+def test_the_name_of_a_file_that_holds_the_runs_own_stands_for_it_and_for_the_model(warehouse: Warehouse) -> None:
+    """`batch_scaling 2 devices batch 16 resnet50 batch_scaling_ddp_resnet50` says two things twice."""
+    for strategy in ("ddp", "fsdp"):
+        for model in ("resnet50", "vit"):
+            for batch in (16, 32):
+                path = f"/s/batch_scaling_{strategy}_{model}.json"
+                facts = {"devices": 2, "global_batch_size": batch, "model": model}
+                warehouse.run(f"{strategy}{model}{batch}", name="batch_scaling", path=path, **facts)
+    assert names(warehouse) == {
+        f"{strategy}{model}{batch}": f"batch_scaling_{strategy}_{model} batch {batch}"
+        for strategy in ("ddp", "fsdp") for model in ("resnet50", "vit") for batch in (16, 32)
+    }  # fmt: skip
+    assert meant(warehouse, "batch_scaling_ddp_vit batch 32") == ["ddpvit32"]
+    assert sorted(meant(warehouse, "batch_scaling batch 16 vit")) == ["ddpvit16", "fsdpvit16"]
+
+
+def test_commands_call_runs_by_their_names() -> None:
+    known = {"8ca7238ccb0d": "amp 2 nodes", "8ca7238ccb0d-1": "fp32"}
+    assert with_names("see: scalelens query exclusions runs=8ca7238ccb0d", known).endswith(' runs="amp 2 nodes"')
+    assert with_names("a=8ca7238ccb0d-1 b=8ca7238ccb0d; c", known) == 'a=fp32 b="amp 2 nodes"; c'
+    assert with_names("runs=0123456789ab sha=8ca7238ccb0d", known) == "runs=0123456789ab sha=8ca7238ccb0d"
 
 
 NAMED_JOBS = {

@@ -1,6 +1,5 @@
 """Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from scalelens.queries.header import Query
 from scalelens.queries.load import needed_by
 from scalelens.queries.parameter_values import words
 from scalelens.question.question import Question, call
-from scalelens.question.run_names import RUN_NAMES, in_command
+from scalelens.question.run_names import RUN_NAMES, with_names
 from scalelens.question.session import Session
 
 # Tables of measurements: what a file of each kind is, and an example of what writes it.
@@ -26,7 +25,6 @@ _MEASURED = {
 _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
 # Choices of what is counted: where the default has no rows, another may.
 _COUNTED = ("per",)
-_RUN = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;])")  # a run as an argument, by its id
 
 
 class _Reason(NamedTuple):
@@ -153,14 +151,7 @@ def reason_of(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, st
     """A reason that holds for several runs, and what to do about it, in commands with the names of runs."""
     remedy = rows[0]["remedy"]
     is_of_one = any(row["remedy"] != remedy for row in rows)
-    named = _RUN.sub(lambda found: _named(found[1], found[2], names), remedy)
-    return _Reason(reason, named, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
-
-
-def _named(key: str, run: str, names: Mapping[str, str]) -> str:
-    """An argument of a command with the name of its run, as people call it."""
-    name = in_command(names, run)
-    return f'{key}="{name}"' if " " in name else f"{key}={name}"
+    return _Reason(reason, with_names(remedy, names), len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
 
 
 def nothing_was_read(session: Session, query: Query) -> bool:
