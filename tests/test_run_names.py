@@ -2,6 +2,7 @@
 
 import json
 import re
+import tarfile
 from pathlib import Path
 
 import duckdb
@@ -305,6 +306,18 @@ def test_traces_of_ranks_are_called_by_what_their_names_share(tmp_path: Path) ->
         scalelens.ingest(tmp_path / folder, warehouse=tmp_path / f"w{folder}")
         names = scalelens.query("run_names", warehouse=tmp_path / f"w{folder}")["name"].to_list()
         assert names == [name]
+
+
+def test_a_folder_in_an_archive_is_called_by_its_own_name(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        event = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10.0, "dur": 5.0 + rank}
+        trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": [event]}
+        (tmp_path / f"worker{rank}.json").write_text(json.dumps(trace))
+    with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
+        for rank in (0, 1):
+            archive.add(tmp_path / f"worker{rank}.json", f"dlrm/worker{rank}.pt.trace.json")
+    scalelens.ingest(tmp_path / "all.tar.gz", warehouse=tmp_path / "w")
+    assert scalelens.query("run_names", warehouse=tmp_path / "w")["name"].to_list() == ["dlrm"]
 
 
 def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Warehouse) -> None:

@@ -9,7 +9,7 @@ from scalelens.errors import UserError
 _OF_ALL = "_overview"  # ends the name of the query that shows what a table is about
 
 
-def commands_of(name: str) -> list[str]:
+def _commands_of(name: str) -> list[str]:
     """Commands that show what a name stands for: a query, a chart or a table; empty where it is none of these."""
     from scalelens.charts.load import load as load_charts
     from scalelens.queries.load import load as load_queries
@@ -27,7 +27,7 @@ def commands_of(name: str) -> list[str]:
 
 def refuse_command(name: str) -> None:
     """Raises UserError where a word that is not a command is a query, a chart or a table."""
-    if commands := commands_of(name):
+    if commands := _commands_of(name):
         raise UserError(f"there is no command '{name}'", f"perhaps: {', or: '.join(commands)}")
 
 

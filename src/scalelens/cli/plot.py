@@ -81,8 +81,6 @@ def plot(
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
-    if name:
-        refuse_chart(name)
     chosen = partial(
         _settings, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption,
         labels=label, order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
@@ -139,6 +137,8 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
     """What the settings of the figure stand below, and the file to draw to: its chart, `sql`, or "" for any chart."""
     if name is not None and sql is not None:
         raise UserError("name a chart or give --sql, not both", "list the charts with: scalelens charts")
+    if name:
+        refuse_chart(name)
     kind = name or ("sql" if sql is not None else "")
     if output is None:
         raise UserError("no file to draw to", f"choose a file with -o {kind or 'figure'}.pdf")
