@@ -97,7 +97,7 @@ def _most_are(session: Session, files: int) -> str:
     """In brackets, what is said of most of the files that are no documents; empty where nothing is said of most."""
     statement = (
         "SELECT count(*) AS n, regexp_extract(any_value(note), '^[^(;]*[^(; ]') AS what FROM files "
-        "WHERE note IS NOT NULL AND status NOT IN ('document', 'duplicate') "
+        "WHERE note IS NOT NULL AND status NOT IN ('document', 'duplicate') AND note NOT LIKE 'not text%' "  # pictures
         "GROUP BY regexp_extract(note, '^[^(;]*') ORDER BY n DESC, what"
     )
     with Session(session.root, session.folders, statement) as further:
