@@ -1,5 +1,6 @@
 """Accuracy over a training, and the time to a target: what decides, and which clock the time is of."""
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from asking import answer
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
+from scalelens.report import plotting
 
 BEGAN = datetime(2026, 11, 20, 10)
 
@@ -291,3 +293,13 @@ def test_an_accuracy_in_percent_is_not_taken_for_a_share(tmp_path: Path) -> None
     (tmp_path / "history.csv").write_text("epoch,loss,val_acc\n1,2.0,31.5\n2,1.0,52.5\n")
     ingest([tmp_path / "history.csv"], tmp_path / "w", jobs=1)
     assert answer(tmp_path / "w", "FROM accuracy_curve()").fetchall() == []
+
+
+def test_epochs_counted_from_0_with_a_record_each_are_not_called_spread(tmp_path: Path) -> None:
+    """And an axis of few whole epochs has no ticks at halves of them."""
+    (tmp_path / "a.csv").write_text("epoch,train_loss\n0,3.5\n1,2.5\n2,2.0\n")
+    scalelens.ingest(tmp_path / "a.csv", warehouse=tmp_path / "w")
+    plotting.plot(tmp_path / "w", "accuracy", tmp_path / "f.json", {"score_name": "loss", "x": "epochs"})
+    figure = (tmp_path / "f.json").read_text()
+    assert "Epochs are counted from 0, and each record is at the end of its epoch." in figure
+    assert re.search(r'"tickMinStep":\s*1\b', figure)

@@ -239,6 +239,14 @@ def test_unknown_names_list_what_there_is(run: Run, home: Path) -> None:
     assert all(name in ran.err for name in ("table", "csv", "json", "markdown", "latex", "parquet"))
 
 
+def test_a_name_that_belongs_elsewhere_says_where(run: Run, home: Path) -> None:
+    one_line(run("runs"), "there is no command 'runs'; perhaps: scalelens query runs_overview")
+    one_line(run("scaling"), "scalelens query scaling, or: scalelens plot scaling -o scaling.pdf")
+    one_line(run("steps"), "scalelens sql 'FROM steps'")
+    one_line(run("plot", "runs_overview", "-o", "f.pdf", "-w", home), "see its rows: scalelens query runs_overview -w")
+    one_line(run("query", "step_times", "-w", home), "draws the rows of: scalelens query step_course -w")
+
+
 def test_unknown_parameters_list_what_there_is(run: Run, home: Path) -> None:
     one_line(run("query", "batch_stats", "warm=5", "-w", home), "'warm'", "warmup", "exclude")
     one_line(run("query", "batch_stats", "warmup", "-w", home), "KEY=VALUE")

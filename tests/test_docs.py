@@ -43,8 +43,8 @@ Like `--tz`, `--map` has to be said each time: without it the next ingest reads 
 A preset takes the files that have exactly its columns, and what was read by guessing is read again.  That of the EPICURE
 vision benchmark, `parsers/epicure_vision.py`, is part of the package; its columns are not from a real file, so compare.
 
-A single JSON object that sums up a run is read too, and so is one of lists with a value for each epoch or step:
-see `run_summary` and `json_lists` in [formats.md](formats.md).
+A single JSON object that sums up a run is read too, and so is one of lists with a value or an object for each epoch or
+step: see `run_summary` and `json_lists` in [formats.md](formats.md).
 
 """
 

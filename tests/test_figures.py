@@ -502,7 +502,26 @@ def test_without_a_name_the_logs_choose_the_chart(tmp_path):
     assert provenance_of(tmp_path / "f.svg")["chart"] == "batch_cdf"
     (tmp_path / "notes.log").write_text("nothing that a format knows\n")
     ingest([tmp_path / "notes.log"], tmp_path / "nothing")
-    assert "there is no scaling series to draw" in run("plot", "-w", tmp_path / "nothing", "-o", tmp_path / "g.svg")
+    said = run("plot", "-w", tmp_path / "nothing", "-o", tmp_path / "g.svg")
+    assert "there is nothing to draw: there are no runs in" in said
+    assert "its one file is not of a run (no known format in it)" in said
+
+
+def test_where_no_chart_can_be_drawn_the_refusal_says_what_there_is_and_what_a_figure_needs(tmp_path):
+    (tmp_path / "a.csv").write_text("step,loss\n1,2.5\n")
+    ingest([tmp_path / "a.csv"], tmp_path / "w")
+    said = run("plot", "-w", tmp_path / "w", "-o", tmp_path / "f.svg")
+    assert (
+        f"there is nothing to draw: {tmp_path / 'w'} has one run, with 1 record of a step or an epoch; a figure" in said
+    )
+    assert "see what was read: scalelens query runs_overview" in said
+    for number in range(3):
+        (tmp_path / f"{number}.csv").write_text(
+            f"version https://git-lfs.github.com/spec/v1\noid sha256:{number}{'0' * 63}\nsize 1{number}000\n"
+        )
+    ingest([tmp_path / f"{number}.csv" for number in range(3)], tmp_path / "pointers")
+    said = run("plot", "-w", tmp_path / "pointers", "-o", tmp_path / "f.svg")
+    assert "none of its 3 files is of a run (3 of them: a pointer of git-LFS, not the file itself)" in said
 
 
 def test_more_runs_than_a_chart_can_show_are_refused_before_they_are_asked_for(tmp_path, monkeypatch):

@@ -681,3 +681,19 @@ def test_what_a_profiler_timed_is_not_a_step(tmp_path: Path, header: str) -> Non
     (tmp_path / "profile.csv").write_text("\n".join([header, *rows, ""]))
     ingest([tmp_path / "profile.csv"], tmp_path / "w", jobs=1)
     assert answer(tmp_path / "w", "SELECT count(*) FROM steps").fetchall() == [(0,)]
+
+
+NO_HISTORIES = {  # lists of objects in a document that are no course of a training
+    "a recipe": {"steps": [{"step": 1, "text": "mix", "time": 30.5}, {"step": 2, "text": "bake", "time": 600.25}]},
+    "an agent": {"history": [{"step": 1, "reward": 0.5, "action": 3}, {"step": 2, "reward": 0.75, "action": 1}]},
+    "a table of results": {"results": [{"epoch": 30, "loss": 0.25}, {"epoch": 10, "loss": 0.5}]},
+    "two courses": {k: [{"epoch": n, "loss": 1 / n} for n in (1, 2, 3)] for k in ("train", "validation")},
+    "one epoch": {"epochs": [{"epoch": 1, "loss": 0.25}]},
+    "models": {"models": [{"name": "a", "accuracy": 0.5}, {"name": "b", "accuracy": 0.75}]},
+}
+
+
+@pytest.mark.parametrize("name", NO_HISTORIES)
+def test_objects_that_count_no_course_are_not_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(NO_HISTORIES[name], indent=1))
+    assert asked(tmp_path / "a.json", tmp_path, "SELECT count(*) FROM steps") == [(0,)]

@@ -326,6 +326,14 @@ _OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\
 KINDS = {
     "one run": ([_training({}, 0.3)], "batch_cdf"),
     "repeats": ([_training({"seed": seed}, 0.3 + seed / 1000) for seed in range(3)], "batch_cdf"),
+    "runs of little scatter that state no batch": (
+        ["step,step_s\n" + "".join(f"{n},{s * (1 + n % 3 / 1000)}\n" for n in range(12)) for s in (0.3, 0.9, 2.5)],
+        "throughput",
+    ),
+    "runs of much scatter that state no batch": (
+        ["step,step_s\n" + "".join(f"{n},{s * (1 + n % 3 / 10)}\n" for n in range(12)) for s in (0.3, 0.5, 0.7)],
+        "batch_cdf",
+    ),
     "unlike models": (
         [_training({}, 0.3), _training({"model": "bert", "dataset": "wikipedia", "devices": 8}, 0.8)],
         "throughput",
@@ -346,7 +354,7 @@ def test_a_folder_of_one_kind_gets_the_figure_that_answers_its_question(
     monkeypatch.chdir(tmp_path)
     Path("logs").mkdir()
     for number, log in enumerate(logs):
-        Path(f"logs/run{number}.log").write_text(log)
+        Path(f"logs/run{number}.{'csv' if log.startswith('step,') else 'log'}").write_text(log)
     assert invoke("ingest logs").exit_code == 0
     said = invoke("plot -o figure.json")
     assert said.exit_code == 0 and f"the chart is {chart};" in said.output

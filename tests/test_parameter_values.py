@@ -69,7 +69,7 @@ def test_texts_that_no_one_can_list_are_free() -> None:
 def test_where_a_run_is_asked_for_the_hint_names_some(run: Run, home: Path) -> None:
     (name,) = scalelens.query("runs_overview", warehouse=home)["name"]
     ran = run("query", "compare", "a=jib", f"b={name}", "-w", home)
-    one_line(ran, f"a: no run is called 'jib'; there are {name}; or select runs by key=value")
+    one_line(ran, f"a: no run is called 'jib'; there is only {name}")
 
 
 def test_a_close_name_of_a_query_is_suggested(run: Run, home: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tarfile
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ import pytest
 
 import scalelens
 from little_warehouse import Warehouse
-from scalelens.question.run_names import in_command
+from scalelens.question.run_names import in_command, with_names
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
 from scalelens.runs.own_names import tells_something
@@ -307,6 +308,18 @@ def test_traces_of_ranks_are_called_by_what_their_names_share(tmp_path: Path) ->
         assert names == [name]
 
 
+def test_a_folder_in_an_archive_is_called_by_its_own_name(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        event = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10.0, "dur": 5.0 + rank}
+        trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": [event]}
+        (tmp_path / f"worker{rank}.json").write_text(json.dumps(trace))
+    with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
+        for rank in (0, 1):
+            archive.add(tmp_path / f"worker{rank}.json", f"dlrm/worker{rank}.pt.trace.json")
+    scalelens.ingest(tmp_path / "all.tar.gz", warehouse=tmp_path / "w")
+    assert scalelens.query("run_names", warehouse=tmp_path / "w")["name"].to_list() == ["dlrm"]
+
+
 def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Warehouse) -> None:
     """`cg.A.1.power.txt` of two folders: what is before the first dot tells nothing apart, and no id is needed."""
     for k, folder in enumerate(("MPI", "OMP")):
@@ -320,6 +333,29 @@ def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Ware
     }  # fmt: skip
     assert meant(warehouse, "cg.A.2.power OMP") == ["12power"]
     assert sorted(meant(warehouse, "cg.A.2.power")) == ["02power", "12power"]
+
+
+def test_the_name_of_a_file_that_holds_the_runs_own_stands_for_it_and_for_the_model(warehouse: Warehouse) -> None:
+    """`batch_scaling 2 devices batch 16 resnet50 batch_scaling_ddp_resnet50` says two things twice."""
+    for strategy in ("ddp", "fsdp"):
+        for model in ("resnet50", "vit"):
+            for batch in (16, 32):
+                path = f"/s/batch_scaling_{strategy}_{model}.json"
+                facts = {"devices": 2, "global_batch_size": batch, "model": model}
+                warehouse.run(f"{strategy}{model}{batch}", name="batch_scaling", path=path, **facts)
+    assert names(warehouse) == {
+        f"{strategy}{model}{batch}": f"batch_scaling_{strategy}_{model} batch {batch}"
+        for strategy in ("ddp", "fsdp") for model in ("resnet50", "vit") for batch in (16, 32)
+    }  # fmt: skip
+    assert meant(warehouse, "batch_scaling_ddp_vit batch 32") == ["ddpvit32"]
+    assert sorted(meant(warehouse, "batch_scaling batch 16 vit")) == ["ddpvit16", "fsdpvit16"]
+
+
+def test_commands_call_runs_by_their_names() -> None:
+    known = {"8ca7238ccb0d": "amp 2 nodes", "8ca7238ccb0d-1": "fp32"}
+    assert with_names("see: scalelens query exclusions runs=8ca7238ccb0d", known).endswith(' runs="amp 2 nodes"')
+    assert with_names("a=8ca7238ccb0d-1 b=8ca7238ccb0d; c", known) == 'a=fp32 b="amp 2 nodes"; c'
+    assert with_names("runs=0123456789ab sha=8ca7238ccb0d", known) == "runs=0123456789ab sha=8ca7238ccb0d"
 
 
 NAMED_JOBS = {

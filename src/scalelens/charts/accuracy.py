@@ -260,7 +260,9 @@ def _caption(
         lines.append("A log that begins again has a line for each launch.")
     fields = {way.field for way in drawn_ways}
     if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():
-        lines.append("The log counts whole epochs: the records of an epoch are spread over it, the last at its end.")
+        several = (rows["epochs_done"] != rows["epoch"] + 1).any()
+        spread = "The log counts whole epochs: the records of an epoch are spread over it, the last at its end."
+        lines.append(spread if several else "Epochs are counted from 0, and each record is at the end of its epoch.")
     if "elapsed" in fields:
         clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
         lines += [f"Time {' or '.join(clocks)}."] if clocks else []

@@ -14,6 +14,7 @@ _SIZES = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 
 _JOULES = factors("J", "kJ", "Wh", "kWh", "MWh")
 _TIMES = factors("s", "min", "h")
 _SHORTEST_COURSE = 0.1  # of the time since the run began
+_TICKS = 5
 
 
 class Way(NamedTuple):
@@ -46,11 +47,13 @@ class Way(NamedTuple):
         """The axis for all rows, from 0."""
         known = rows[self.field].drop_nulls()
         largest = float(known.max())  # type: ignore[arg-type]
+        of_few = largest <= _TICKS and (known == known.round()).all()  # whole epochs: there is no half
+        ticks = {"tickCount": _TICKS} | ({"tickMinStep": 1} if of_few else {})
         return alt.X(
             f"{self.field}:Q",
             title=self.title,
             scale=alt.Scale(domain=[min(0.0, float(known.min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
-            axis=alt.Axis(tickCount=5, labelFlush=True, labelOverlap="greedy", **axes.labels(largest)),
+            axis=alt.Axis(**ticks, labelFlush=True, labelOverlap="greedy", **axes.labels(largest)),
         )
 
 

@@ -38,6 +38,10 @@ class Group(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if ctx.parent is None and args and self.get_command(ctx, args[0]) is None:
+            from scalelens.cli.other_kinds import refuse_command  # only a mistake needs it
+
+            refuse_command(args[0])
         with _inert_refusals():
             return super().resolve_command(ctx, args)
 

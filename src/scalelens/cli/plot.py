@@ -11,6 +11,7 @@ import typer
 from scalelens.cli import figure_options as opts
 from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.other_kinds import refuse_chart
 from scalelens.cli.other_sizes_beside import other_sizes, print_other_sizes
 from scalelens.cli.output import errors
 from scalelens.cli.pasting import in_warehouse
@@ -136,6 +137,8 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
     """What the settings of the figure stand below, and the file to draw to: its chart, `sql`, or "" for any chart."""
     if name is not None and sql is not None:
         raise UserError("name a chart or give --sql, not both", "list the charts with: scalelens charts")
+    if name:
+        refuse_chart(name)
     kind = name or ("sql" if sql is not None else "")
     if output is None:
         raise UserError("no file to draw to", f"choose a file with -o {kind or 'figure'}.pdf")
@@ -158,24 +161,25 @@ def _drawn(
 def _first_drawn(request: _Request) -> "tuple[Plotted, str]":
     """The chart of scaling if it can be drawn, else the first chart that these logs can show.
 
-    Raises the refusal of the chart of scaling where there is none.
+    Raises UserError with what the warehouse holds where there is none.
     """
     name, drawn, others = _SERIES, _shown(request, _SERIES, {}), list[str]()
     if isinstance(drawn, UserError):
-        name, drawn, others = _other_drawn(request, drawn)
+        name, drawn, others = _other_drawn(request)
     errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
     if others:
         errors.print(in_warehouse(f"these logs also show: scalelens {', scalelens '.join(others)}"), markup=False)
     return drawn
 
 
-def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plotted, str], list[str]]":
+def _other_drawn(request: _Request) -> "tuple[str, tuple[Plotted, str], list[str]]":
     """The first chart but that of scaling that can be drawn, and commands that draw the next few.
 
-    Raises the `refusal` of that one where there is none.
+    Raises UserError where there is none.
     """
     from scalelens.question.session import in_session
     from scalelens.report import other_figures
+    from scalelens.report.nothing_to_draw import nothing_to_draw
 
     about = other_figures.about(_SERIES)
     commands = in_session(request.warehouse, lambda session: other_figures.shown_by(session, _SERIES), about=about)
@@ -186,7 +190,7 @@ def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plo
         if not isinstance(drawn, UserError):
             others = {shlex.split(other)[1]: other for other in reversed(commands) if shlex.split(other)[1] != name}
             return name, drawn, [*reversed(others.values())][:_MOST_OTHERS]
-    raise refusal
+    raise nothing_to_draw(request.warehouse, request.folders)
 
 
 def _shown(request: _Request, name: str, parameters: Mapping[str, Any]) -> "tuple[Plotted, str] | UserError":

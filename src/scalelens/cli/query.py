@@ -22,6 +22,7 @@ from scalelens.cli.options import (
     check_table_width,
     pairs,
 )  # fmt: skip
+from scalelens.cli.other_kinds import refuse_query
 from scalelens.cli.other_sizes_beside import other_sizes, print_other_sizes
 from scalelens.cli.output import WITH_PROVENANCE, errors
 from scalelens.cli.pasting import in_warehouse, pasted
@@ -72,6 +73,7 @@ def query(
     from scalelens.question.session import ask
 
     own_queries = tuple(folders or ())
+    refuse_query(name, own_queries)
     question = Question(
         name, parameters=pairs(parameters), select=select_of(columns, where, sort, limit), unsafe=unsafe
     )

@@ -65,7 +65,8 @@ def _print_remarks(console: Console, given: GlanceBlock, rest: str) -> None:
         of_rows.setdefault(tuple(dict.fromkeys(keys)) if len(keys) < given.height else (), []).append(text)
     for rows, texts in of_rows.items():
         about = f"{_rows_named(rows, given)}: " if rows else ""
-        console.print(Text(f"{about}{'; '.join(texts)}", style="dim"))
+        remark = f"{about}{'; '.join(texts)}"
+        console.print(Text(remark, style="dim"), soft_wrap="scalelens " in remark)  # a command is pasted in one piece
     if len(given.remarks) > _REMARKS_AT_A_GLANCE:
         console.print(Text(f"and {len(given.remarks) - _REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
 

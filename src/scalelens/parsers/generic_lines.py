@@ -158,7 +158,8 @@ steps that another format reads without their times, the bar of the training giv
 
 Where the count begins anew below lines that name another training than before, that is another run: another value of
 `Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`
-after `Pretraining`, `Training resnet50`, or another heading about training below a rule.  A setting also tells it where the opening of the log
+after `Pretraining`, `Training resnet50`, or another heading about training, or a `Method: ...`, below a rule; the run
+has the method's name.  A setting also tells it where the opening of the log
 comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages
 of each fold do, divides nothing (tabular/unknown_logs/trainings.py).
 

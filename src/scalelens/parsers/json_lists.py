@@ -1,20 +1,24 @@
-"""JSON lists with a value for each epoch or step, as scripts dump what they appended while they trained.
+"""JSON lists with a value or an object for each epoch or step, as scripts dump what they appended while they trained.
 
 Tool: any script that ends with json.dump({"epoch_times": epoch_times}); Keras' history.history among them
-Versions: an object of lists, or a few such objects in one object or list: each is a run
+Versions: an object of lists, or of one list of objects that count epochs or steps; a few such objects are a run each
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Lists are columns, and their names may be plurals: `epoch_times` is `epoch_time`.  A list of epochs or steps counts the
 values.  Without one they are counted from 1, as epochs where a list holds times of epochs, or where Keras' `val_loss` is
 next to its `loss`; the times of steps need no count.  Lists of another length are not read, and a problem names them.
-What stands next to the lists is a fact about the run, and so is what stands around several runs; the name of a run's
-object is the run's.  The rest is as in generic_csv: a time without a unit is read only where its digits are Python's.
-A row's line is that of its value in the list that counts, or of the value of the time.
+Where each epoch or step is an object, the keys of the objects are the columns; the count grows from one to the next, and
+a loss, an accuracy, a time or a rate is next to it.
+What stands next to the lists is a fact about the run, and so are an object of settings next to them (`config`, `args`) and
+what stands around several runs; the name of a run's object is the run's.  The rest is as in generic_csv: a time without
+a unit is read only where its digits are Python's.
+A row's line is that of its value in the list that counts, or of the value of the time; else that in which its object begins.
 
 Samples:
     {"world_size": 4, "epoch_times_s": [35.25, 31.5, 31.75], "train_losses": [2.25, 1.75, 1.5]}
     {"1gpu": {"gpus": 1, "epoch_times_s": [60.5, 58.25]}, "2gpu": {"gpus": 2, "epoch_times_s": [31.5, 30.25]}}
+    {"world_size": 4, "history": [{"epoch": 1, "train_loss": 2.25, "epoch_time_s": 35.25}, {"epoch": 2, "train_loss": 1.75, "epoch_time_s": 31.5}]}
 """
 
 import functools
@@ -28,6 +32,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count
+from scalelens.tabular import json_objects
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.role_table import ROLE
@@ -47,6 +52,10 @@ _PLURALS = (
 )  # fmt: skip
 _PLURAL = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(plural for plural, _ in _PLURALS)})(?![A-Za-z])")
 _VALUE = re.compile(r"[^\s,\[\]]+")
+_SETTINGS = re.compile(
+    r"(?:\w+_)?(?:args|arguments|config|configuration|hparams|hyperparameters|parameters|params|settings)\Z",
+    re.IGNORECASE,
+)
 _Lists = dict[str, list[Any]]
 
 
@@ -54,7 +63,9 @@ def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not text.startswith((b"{", b"[")):
         return False
-    return _counted_by({_singular(key.decode()) for key in _LIST.findall(text)}) is not None
+    return _counted_by({_singular(key.decode()) for key in _LIST.findall(text)}) is not None or json_objects.begins_in(
+        text
+    )
 
 
 def read(source: Source, rows: Rows) -> str | None:
@@ -68,11 +79,11 @@ def read(source: Source, rows: Rows) -> str | None:
     if not 0 < len(runs) <= _MOST_RUNS:
         return "JSON without a few lists that have a value for each epoch or step"
     lines, lacking, read_any = _Lines(text.decode("utf-8", "replace")), None, False
-    for run_name, facts, lists in runs:
+    for run_name, facts, lists, history in runs:
         if read_any:
             rows.new_part()
         table, key, others = _table_of(lists)
-        of_values = lines.of_values(key, len(lists[key]))
+        of_values = lines.of_objects(*history) if history else lines.of_values(key, len(lists[key]))
         lacks = tabular.read(source, rows, functools.partial(_records_of, table, of_values))
         lacking, read_any = lacking or lacks, read_any or lacks is None
         if lacks is None:
@@ -100,7 +111,10 @@ def _counted_by(names: set[str]) -> str | None:
 
 
 def _runs_in(value: Any, around: Mapping[str, Any], name: str | None, depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """The name, the facts and the lists of each object that has lists with a value for each epoch or step."""
+    """Each object that has lists with a value for each epoch or step: its name, facts and lists.
+
+    Where these come from one list of objects, its name and the objects follow, else None.
+    """
     if depth > 3 or not isinstance(value, dict | list):
         return
     if isinstance(value, list):
@@ -108,9 +122,15 @@ def _runs_in(value: Any, around: Mapping[str, Any], name: str | None, depth: int
             yield from _runs_in(each, around, name, depth + 1)
         return
     lists = {key: each for key, each in value.items() if isinstance(each, list) and each and _is_numbers(each)}
-    facts = {**around, **{key: each for key, each in value.items() if not isinstance(each, list | dict)}}
+    of_settings = [each for key, each in value.items() if isinstance(each, dict) and _SETTINGS.match(key)]
+    stated = {key: each for group in (*of_settings, value) for key, each in group.items()}
+    facts = {**around, **{key: each for key, each in stated.items() if not isinstance(each, list | dict)}}
     if _counted_by({*map(_singular, lists)}) is not None:
-        yield name, facts, lists
+        yield name, facts, lists, None
+        return
+    if history := json_objects.history_of(value):
+        beside = {key: each for key, each in lists.items() if len(each) != len(history[1])}
+        yield name, facts, beside | json_objects.as_lists(history[1]), history
         return
     for key, each in value.items():
         yield from _runs_in(each, facts, key, depth + 1)
@@ -174,6 +194,12 @@ class _Lines:
         places = [value.start() for value in itertools.islice(values, many)]
         self.end = max(self.end, *places, 0) if places else self.end
         return [self._line(place) for place in places] + [self._line(self.end)] * (many - len(places))
+
+    def of_objects(self, name: str, objects: json_objects.Objects) -> list[int]:
+        """The lines in which the objects of a list begin."""
+        places = json_objects.places_of(self.text, self.begin, name, objects)
+        self.end = max(self.end, *places, 0) if places else self.end
+        return [self._line(place) for place in places] + [self._line(self.end)] * (len(objects) - len(places))
 
     def _line(self, place: int) -> int:
         before, line = self._counted if self._counted[0] <= place else (0, 1)

@@ -1,6 +1,5 @@
 """Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from scalelens.queries.header import Query
 from scalelens.queries.load import needed_by
 from scalelens.queries.parameter_values import words
 from scalelens.question.question import Question, call
-from scalelens.question.run_names import RUN_NAMES, in_command
+from scalelens.question.run_names import RUN_NAMES, with_names
 from scalelens.question.session import Session
 
 # Tables of measurements: what a file of each kind is, and an example of what writes it.
@@ -26,7 +25,6 @@ _MEASURED = {
 _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
 # Choices of what is counted: where the default has no rows, another may.
 _COUNTED = ("per",)
-_RUN = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;])")  # a run as an argument, by its id
 
 
 class _Reason(NamedTuple):
@@ -52,8 +50,8 @@ NO_RECORD = "nothing to report, or no record has what this query needs"
 def reasons(session: Session, question: Question) -> list[_Reason]:
     """Why a query has no rows, that of most runs first; at least one.  The session is about the question."""
     assert question.query
-    if not _has_rows(session, "selected_runs()"):
-        return [_without_runs(session)]
+    if without_runs := reasons_without_runs(session):
+        return [without_runs]
     runs = str(question.parameters.get("runs", "")).strip()
     if runs and not _has_rows(session, call("selected_runs", {"runs": runs})):
         return [_Reason(f"no run matches {runs}", "see the runs with: scalelens query runs_overview")]
@@ -79,18 +77,35 @@ def not_understood(session: Session) -> str:
     return f"{which} not understood; see why: scalelens sql \"SELECT path, note FROM files WHERE status = 'unknown'\""
 
 
-def _without_runs(session: Session) -> _Reason:
-    """That there are no runs: nothing was read yet, or nothing of it was understood."""
+def reasons_without_runs(session: Session) -> _Reason | None:
+    """That there are no runs, where there are none: nothing was read yet, or nothing of it was understood."""
+    if _has_rows(session, "selected_runs()"):
+        return None
     with Session(session.root, session.folders, "FROM files") as further:
         ((files,),) = further.connection.execute("SELECT count(*) FROM files").fetchall()
     if not files:
         return _Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")
     which = f"none of its {files} files is" if files > 1 else "its one file is not"
-    what = f"there are no runs in {session.root}: {which} of a run"
+    what = f"there are no runs in {session.root}: {which} of a run{_most_are(session, files)}"
     if problem := _first_problem(session):
         table = "problems JOIN files USING (file_id)"
         return _Reason(f"{what}; {problem}", f'see all: scalelens sql "SELECT path, reason FROM {table}"')
     return _Reason(what, 'see why: scalelens sql "SELECT path, note FROM files"')
+
+
+def _most_are(session: Session, files: int) -> str:
+    """In brackets, what is said of most of the files that are no documents; empty where nothing is said of most."""
+    statement = (
+        "SELECT count(*) AS n, regexp_extract(any_value(note), '^[^(;]*[^(; ]') AS what FROM files "
+        "WHERE note IS NOT NULL AND status NOT IN ('document', 'duplicate') AND note NOT LIKE 'not text%' "  # pictures
+        "GROUP BY regexp_extract(note, '^[^(;]*') ORDER BY n DESC, what"
+    )
+    with Session(session.root, session.folders, statement) as further:
+        rows = further.connection.execute(statement).fetchall()
+    if not rows or 2 * rows[0][0] <= sum(n for n, _ in rows):
+        return ""
+    n, what = rows[0]
+    return f" ({what})" if files == 1 else f" ({n} of them: {what})"
 
 
 def _first_problem(session: Session) -> str:
@@ -136,14 +151,7 @@ def reason_of(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, st
     """A reason that holds for several runs, and what to do about it, in commands with the names of runs."""
     remedy = rows[0]["remedy"]
     is_of_one = any(row["remedy"] != remedy for row in rows)
-    named = _RUN.sub(lambda found: _named(found[1], found[2], names), remedy)
-    return _Reason(reason, named, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
-
-
-def _named(key: str, run: str, names: Mapping[str, str]) -> str:
-    """An argument of a command with the name of its run, as people call it."""
-    name = in_command(names, run)
-    return f'{key}="{name}"' if " " in name else f"{key}={name}"
+    return _Reason(reason, with_names(remedy, names), len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
 
 
 def nothing_was_read(session: Session, query: Query) -> bool:

@@ -12,6 +12,7 @@ RUN_NAMES = "SELECT run_id, name FROM run_names()"
 # A name that is one word of the shell between double quotes, and not a condition or key=value; with apostrophes or not.
 _PLAIN = re.compile(r"[\w.,:/+@%…-](?:[\w.,:/+@%…-]|(?<=\w)'| (?=[^ ']))*(?<! )")
 _OPERATOR = re.compile(r"(?:^| )(?:and|or|not|is|in|like|ilike|between)(?: |$)|^(?:true|false)$", re.IGNORECASE)
+_ARGUMENT = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;,)])")  # a run of a command, by its id
 
 
 def names_by_id(rows: "pa.Table") -> dict[str, str]:
@@ -23,3 +24,14 @@ def in_command(names: Mapping[str, str], run: str) -> str:
     """What a command that is advised calls a run: its name, or its id where that would be read as something else."""
     name = names.get(run, run)
     return name if _PLAIN.fullmatch(name) and not _OPERATOR.search(name) else run
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """A text whose commands call runs by their names."""
+    return _ARGUMENT.sub(lambda found: _named(found[1], found[2], names), text) if "=" in text else text
+
+
+def _named(key: str, run: str, names: Mapping[str, str]) -> str:
+    """An argument of a command with the name of its run."""
+    name = in_command(names, run)
+    return f'{key}="{name}"' if " " in name else f"{key}={name}"

@@ -29,6 +29,7 @@ _EVALUATED = (
 )
 _TABLES = ("steps", "phases", "metrics", "events", "power", "energy", "collective_benchmarks")  # what charts draw
 _HAS_FAILED = "EXISTS (FROM runs WHERE outcome NOT IN ('completed', 'cancelled', 'unknown'))"
+_UNLIKE = 50  # how often the scatter within a run fits between the fastest run and the slowest
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
 # In how many ways the runs with times of steps were made: where there are several, a step is not the same work in each,
@@ -78,6 +79,13 @@ _SHOWN_BY = (
         f"AND count(DISTINCT run_id) <= {MOST_RUNS} AND {_SETTINGS} > 1 AND NOT {_FEW_TIMES}",
     ),
     ("plot throughput -o throughput.pdf", f"SELECT '' FROM ({RATES_OF_DEVICES}) LIMIT 1"),
+    (
+        "plot throughput -o throughput.pdf",  # step times of runs so unlike that a distribution would be upright lines
+        "SELECT '' FROM batch_stats() JOIN runs USING (run_id) "
+        f"HAVING count(*) BETWEEN {FEWEST_RUNS} AND {MOST_RUNS} AND count(DISTINCT coalesce(devices, 0)) = 1 "
+        "AND count(coalesce(samples_per_s, tokens_per_s)) = 0 "
+        f"AND {_UNLIKE} * median(p95_s - p5_s) < max(step_s) - min(step_s)",
+    ),
     (
         "plot batch_cdf -o batch_cdf.pdf",
         "SELECT '' FROM kept_times() WHERE reason IS NULL "

@@ -97,7 +97,7 @@ def plot(
             why = reasons(session, question)[0]
             other = other_figures.remedy(session, name, runs)
             advice = other or not_understood(session) or why.what_to_do
-        because = "" if why.what == NO_RECORD else f": {why.what}"
+        because = "" if why.what == NO_RECORD or why.what in str(refusal) else f": {why.what}"
         raise UserError(f"{refusal}{because}", advice) from None
     if path is not None:
         save(plotted, path)

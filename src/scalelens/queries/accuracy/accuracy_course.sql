@@ -20,6 +20,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: no run logs such a score
+--
 -- Sources: accuracy_curve, selected_steps, energy_of_steps
 --
 -- Parameters: runs, score_name

@@ -24,6 +24,8 @@
 --
 -- Glance: run_id elapsed_s epoch step score phase n_records clock
 --
+-- When empty: no run logs such a score
+--
 -- Sources: steps, metrics, phases, runs, selected_steps, selected_runs
 --
 -- Parameters: runs, score_name

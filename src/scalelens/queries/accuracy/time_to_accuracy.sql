@@ -17,6 +17,8 @@
 -- Glance: run_id devices global_batch_size is_reached time_to_target_s~ score~ best_score~ epoch~ step~
 --   device_hours~ decided_by clock
 --
+-- When empty: no run logs such a score
+--
 -- Sources: accuracy_curve, runs
 --
 -- Parameters: runs, score_name

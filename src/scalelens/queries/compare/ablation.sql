@@ -19,6 +19,8 @@
 -- Glance: setting from_value to_value speedup from_step_s to_step_s model system devices device_model from_run_ids
 --   to_run_ids note
 --
+-- When empty: no two configurations with times of steps differ in one setting alone
+--
 -- Sources: configurations, settings_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -25,6 +25,8 @@
 --
 -- Glance: series started_at name run_value level change slowdown% p_value changed
 --
+-- When empty: no run has both a date and a value
+--
 -- Sources: runs, run_values, configuration, params
 --
 -- Parameters: runs, epochs, warmup, exclude, series_by, measure, quantile

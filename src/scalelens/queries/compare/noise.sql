@@ -24,6 +24,8 @@
 --
 -- Glance: configuration n_runs scatter% largest_ratio least_1% least_3% least_5% least_10% calibration slow_share% note
 --
+-- When empty: no two runs with times of steps have the same settings
+--
 -- Sources: repeated_values, noise_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude, measure, quantile

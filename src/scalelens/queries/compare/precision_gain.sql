@@ -13,6 +13,8 @@
 --
 -- Glance: from_precision to_precision speedup from_step_s to_step_s model system devices device_model note
 --
+-- When empty: no two configurations with times of steps differ in their precision alone
+--
 -- Sources: ablation
 --
 -- Parameters: runs, epochs, warmup, exclude

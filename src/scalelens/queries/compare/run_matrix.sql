@@ -9,6 +9,8 @@
 --
 -- Glance: study configuration devices state n_done n_runs why
 --
+-- When empty: no log states the number of devices
+--
 -- Sources: runs, step_times, phases, held_settings, params, selected_runs, labels
 --
 -- Parameters: runs

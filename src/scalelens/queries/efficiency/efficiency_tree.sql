@@ -35,6 +35,8 @@
 --
 -- Needs: events
 --
+-- When empty: no trace records the work of a device
+--
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
 -- Parameters: runs, steps

@@ -27,6 +27,8 @@
 --
 -- Needs: events
 --
+-- When empty: no trace shows what launched the work of its devices
+--
 -- Sources: rank_places, rank_stages, replay_events
 --
 -- Parameters: runs

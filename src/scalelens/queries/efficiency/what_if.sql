@@ -39,6 +39,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: no trace shows what launched the work of its devices
+--
 -- Sources: events, selected_runs, trace_replays, trace_steps
 --
 -- Parameters: runs

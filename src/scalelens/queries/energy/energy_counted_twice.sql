@@ -16,6 +16,8 @@
 --
 -- Needs: energy
 --
+-- When empty: no two runs measured the same machine at the same time
+--
 -- Sources: reported_energy, energy, selected_runs
 --
 -- Parameters: runs

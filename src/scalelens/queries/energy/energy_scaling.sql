@@ -16,6 +16,8 @@
 --
 -- Needs: power, energy, steps.energy_j
 --
+-- When empty: no series has an energy at two sizes or more
+--
 -- Sources: scaling, energy_efficiency
 --
 -- Parameters: runs, epochs, warmup, exclude, series_by

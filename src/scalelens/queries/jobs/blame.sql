@@ -37,6 +37,8 @@
 --
 -- Glance: suspect verdict slowdown% n_slower n_jobs n_others p_value more_jobs rivals evidence note
 --
+-- When empty: no configuration has jobs with a suspect and jobs without it
+--
 -- Sources: blamed_jobs, outlier_gpus
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -17,6 +17,8 @@
 --
 -- Glance: name started_at slower% suspect step_s usual_step_s n_usual configuration note
 --
+-- When empty: no run states both the time of a step and its nodes
+--
 -- Sources: blame, blamed_jobs, runs
 --
 -- Parameters: runs, epochs, warmup, exclude

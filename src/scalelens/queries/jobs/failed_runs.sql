@@ -21,6 +21,8 @@
 --
 -- Glance: run_id name cause code node nodes devices hours lost_steps lost_node_hours first_line
 --
+-- When empty: no run is known to have failed
+--
 -- Sources: job_exposure, params, steps, phases, run_nodes
 --
 -- Parameters: runs

@@ -22,6 +22,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: no log has the reports of a straggler detector
+--
 -- Sources: metrics, selected_runs
 --
 -- Parameters: runs, threshold

@@ -14,6 +14,8 @@
 --
 -- Glance: name entry run_id devices quantity measured printed unit ratio differs unknown note
 --
+-- When empty: no run has a published number to be compared with
+--
 -- Sources: published, runs, params, selected_runs, throughput, epoch_times, energy_efficiency, scaling
 --
 -- Parameters: runs, epochs, warmup, exclude

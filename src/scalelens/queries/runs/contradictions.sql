@@ -15,6 +15,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: no two sources of a run disagree
+--
 -- Sources: params, runs, steps, selected_runs
 --
 -- Parameters: runs

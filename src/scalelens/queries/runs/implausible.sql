@@ -19,6 +19,8 @@
 --
 -- Glance: run_id quantity printed_value expected unit certainty relation meaning n_records line~
 --
+-- When empty: no printed number contradicts another one or its device
+--
 -- Sources: implausible_rates, collective_benchmarks, energy_counted_twice, energy_reconciled, energy, steps, step_times, power,
 --   runs, jobs, run_devices, devices_catalog, selected_runs, formulas_catalog
 --

@@ -8,6 +8,8 @@
 --
 -- Glance: state planned_run nodes repeat precision dataset outcome command note
 --
+-- When empty: no folder has the plan of a study
+--
 -- Sources: planned_runs, files, members, runs, steps, phases
 --
 -- Columns:

@@ -5,7 +5,8 @@
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
 --   devices, batch, sequence, parallelism, framework, model; then the job, a folder, the file, its part; the id last.  Where a
 --   log states what the trackers beside it do not, the framework stands alone.  Where more than 40 letters do not tell
---   runs apart and each has a job of its own, the job stands instead of them.
+--   runs apart and each has a job of its own, the job stands instead of them.  A file's name that holds the run's own
+--   stands for it.
 --   A name of more than 60 letters is shortened to what tells it from others of such a length, with … for the rest.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
 --   `two_sides` lists the runs that a text fits.
@@ -102,10 +103,13 @@ by_file AS (
             nullif(regexp_extract(path, '[^/]+$'), own) AS whole
         FROM by_folder)
     WINDOW alike AS (PARTITION BY name)),
--- A file's name that begins with the run's own stands for it.
+-- A file's name in which the run's own is a word stands for it, and for the model if it names that too.
 with_file AS (
     SELECT * REPLACE (CASE WHEN file IS NULL THEN name
         WHEN starts_with(file, own || '.') THEN file || name[length(own) + 1:]
+        WHEN regexp_matches(file, '(?i)(^|[._-])' || regexp_escape(own) || '([._-]|$)') THEN file || if(
+            contains(lower(file), lower(model)),
+            regexp_replace(name[length(own) + 1:], ' ' || regexp_escape(model) || '( |$)', '\1'), name[length(own) + 1:])
         ELSE concat_ws(' ', name, file) END AS name)
     FROM by_file),
 by_part AS (

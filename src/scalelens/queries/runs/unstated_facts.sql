@@ -6,6 +6,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: all that is known of the runs is stated outright
+--
 -- Sources: params, selected_runs
 --
 -- Parameters: runs

@@ -22,6 +22,8 @@
 --
 -- Glance: submitter system benchmark minutes n_results n_converged nodes devices division note
 --
+-- When empty: no file lies where a submission to MLPerf has its results: SUBMITTER/results/SYSTEM/BENCHMARK/result_*.txt
+--
 -- Sources: files, params, phases, members, runs
 --
 -- Columns:

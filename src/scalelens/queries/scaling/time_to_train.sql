@@ -16,6 +16,8 @@
 -- Glance: run_id devices nodes minutes is_converged seed last_score~ n_evaluations~ global_batch_size model system
 --   device_model submitter note
 --
+-- When empty: no log has the time of a whole training
+--
 -- Sources: phases, params, metrics, files, members, runs, selected_runs
 --
 -- Parameters: runs

@@ -7,6 +7,8 @@
 --
 -- Partition: run_id
 --
+-- When empty: no record is left out
+--
 -- Sources: selected_steps
 --
 -- Parameters: runs, epochs, warmup, exclude

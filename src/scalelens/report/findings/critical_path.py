@@ -21,6 +21,7 @@ GLANCE = ("run_id", "kind", "rank", "name", "pieces", "duration_ns", "share%")
 CHARTS = ("critical_path",)
 ABOUT_TRACES = True
 _LONGEST_NAME = 70
+_ENDS = ("start of the step", "end of the step")
 _WHAT = {
     "compute": "the kernel {name}", "communication": "communication by {name}", "memory": "{name}",
     "host": "host work up to {name}", "launch": "the launch of {name}", "gap": "gaps before {name}",
@@ -32,6 +33,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     for (run,), parts in rows.group_by("run_id", maintain_order=True):
         first = parts.row(0, named=True)
         name = first["name"] or "an unnamed event"
+        name = f"the {name}" if name in _ENDS else name
         name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
         where = "" if first["rank"] is None else f" on rank {first['rank']}"
         what = _WHAT[first["kind"]].format(name=name)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.inert import visible
+from scalelens.question.run_names import with_names
 from scalelens.report.columns import Columns
 from scalelens.report.text.cells import cell
 from scalelens.units import ratio
@@ -131,6 +132,8 @@ def _plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
         return ", ".join(visible(runs.get(run_id, run_id)) for run_id in value[:_RUNS_NAMED]) + more
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, str) and not is_run:
+        return cell(with_names(value, runs))
     return cell(runs.get(value, value)) if is_run else cell(value)
 
 

@@ -238,6 +238,9 @@ def _read_shape(
         after_pauses=table.after_pauses, often_paused=table.often_paused, after_launches=table.after_launches,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
+    for line, method in table.methods.items() if not rows.is_split_otherwise else ():
+        rows.turn_to(line)
+        rows.param("run", method, line)
     untimed = {reading.role for reading in readings}.isdisjoint({*_OF_A_STEP, "elapsed"})
     if untimed and not unknown and table.resolution_s and table.pauses_between_steps:
         means_with_pauses(source, rows, table, times)

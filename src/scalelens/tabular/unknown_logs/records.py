@@ -107,6 +107,7 @@ class LineTable:
         self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
         self.after_launches: set[int] = set()  # lines of the records before which the program was launched again
         self.other_trainings: set[int] = set()  # lines of the first records of other trainings than the one before
+        self.methods: dict[int, str] = {}  # what headings call them, by the line of the first record
         self.stated = StatedTimes()
         self.rate_decimals: int | None = None  # most digits after the point of its rates of steps per second
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
@@ -299,7 +300,7 @@ class LineTable:
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
-        self.after_launches, self.other_trainings = trainings.launches.told, trainings.others
+        self.after_launches, self.other_trainings, self.methods = trainings.told
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
             yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)

@@ -39,6 +39,10 @@ _NO_NAME = re.compile(
     r"|samples?|images?|examples?|batch\w*|script|session|job|again|resum\w*|stopped|interrupted|successful\w*|now)(?:[_-]?\d+)?\Z",
     re.IGNORECASE,
 )
+_METHOD = re.compile(  # of a report on several, each below a heading of its own
+    r"(?:method|strategy|approach|variant|algorithm|\u65b9\u6cd5|\u7b56\u7565|\u7b97\u6cd5)\s?[:\uff1a]\s?(?P<name>\S.{0,60})\Z",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"[=#*~\u2500-\u257f-]{5}")  # at the end of the line above a heading
 _TRAINS = re.compile(r"(?<![a-z])(?:(?:pre-?)?train(?:ing)?|fine-?tun(?:e|ing))(?![a-z])", re.IGNORECASE)
 _REPEATS = re.compile(
@@ -65,6 +69,8 @@ class Trainings:
             list
         )  # values of each training, by what they are of
         self._told: defaultdict[str, list[str]] = defaultdict(list)  # since the last record, by what it is of
+        self._method = ""  # that the last heading named
+        self._methods: dict[int, str] = {}  # by the line of the first record of a training
         self._first = ""  # line that says anything: where it comes again, what stood before it is of a failed launch
         self._ruled = False  # whether the line before is a rule
         self._last: dict[Any, Any] = {}  # counts of the last record, by its writer
@@ -84,7 +90,10 @@ class Trainings:
         if text == self._first:
             self._told.clear()
         text = text.strip("=-*#~ \t")
-        if under_rule and _TRAINS.search(text) and not _REPEATS.search(text):
+        method = _METHOD.match(text) if under_rule else None
+        if method:
+            self._method = method["name"].strip()
+        if method or (under_rule and _TRAINS.search(text) and not _REPEATS.search(text)):
             self._told["heading"].append(_NUMBER.sub("#", text))
         if told := _said(text):
             self._told[told[0]].append(told[1])
@@ -105,6 +114,8 @@ class Trainings:
                 self._others[line] = other
             for of, told in self._told.items():
                 self._seen[of].append(told)
+            if self._method:
+                self._methods[line], self._method = self._method, ""
         self._told = defaultdict(list)
 
     @property
@@ -115,6 +126,17 @@ class Trainings:
         """
         again = {of for of, seen in self._seen.items() if _comes_back(seen)}
         return {line for line, differing in self._others.items() if differing - again}
+
+    @property
+    def told(self) -> tuple[set[int], set[int], dict[int, str]]:
+        """What the launches tell, the lines where other trainings begin, and what headings call them."""
+        return self.launches.told, self.others, self.methods
+
+    @property
+    def methods(self) -> dict[int, str]:
+        """What headings call the trainings, by the lines of their first records; empty where two share a name."""
+        told = {line: name for line, name in self._methods.items() if line in self.others or line == min(self._methods)}
+        return told if len(told) == len({*told.values()}) == 1 + len(self.others) else {}
 
 
 def _said(text: str) -> tuple[str, str] | None:
