@@ -28,15 +28,16 @@ derived), where these are at least ten times finer and do not come in bursts; no
 no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
 
 Where sizes (devices or nodes) differ from row to row, with a time or a rate, and nothing counts steps or epochs, each
-row is a run, a part of the file: `devices,images_per_s` is a scaling study (tabular/runs.py), and so is `gpus,tokens/s`.
-Nodes and the devices of a node give the devices (`inferred`).  A run is also each row that a text names, beside the rate or the time of an epoch of a training: `config,avg_epoch_s,images_per_s,test_acc`.  There a
+row is a run, a part of the file: `devices,images_per_s` is a scaling study (tabular/runs.py), and so is
+`gpus,tokens/s`.  Nodes and the devices of a node give the devices (`inferred`).  A run is also each row that a text
+names, beside the rate or the time of an epoch of a training: `config,avg_epoch_s,images_per_s,test_acc`.  There a
 mean is that of the run (`iter_time_mean_s` too), `total_time_s` the time of the whole, and a `status` how the run
-ended.  A size that only the first row of a group states
-is that of the group where all groups have as many rows and go through the same values of another setting.  A rate
-without a scope in its name is of the job if it grows at least with the root of the size; else it is left open, and one
-of tokens has no unit.  In a table of steps it is of the job.  A run's rate of tokens over the length of a sample (`seq_len`) is that of samples;
-`Throughput (T/s)` and `Throughput (S/s)` are tokens and samples where `SeqLen (T)` is what lies between them.  A column
-`gpu` of names such as `h100_80gb` is the model of the devices.
+ended.  A size that only the first row of a group states is that of the group where all groups have as many rows and
+go through the same values of another setting.  A rate without a scope in its name is of the job if it grows at least
+with the root of the size; else it is left open, and one of tokens has no unit.  In a table of steps it is of the job.
+A run's rate of tokens over the length of a sample (`seq_len`) is that of samples; `Throughput (T/s)` and
+`Throughput (S/s)` are tokens and samples where `SeqLen (T)` is what lies between them.  A column `gpu` of names such
+as `h100_80gb` is the model of the devices.
 
 Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
