@@ -59,6 +59,7 @@ def scaling(study: Study, row: Row) -> Row:
         "step_s": np.median(times) if is_step else None, "epoch_s": np.median(times) if is_epoch else None,
         "step_s_low": low if is_step else None, "step_s_high": high if is_step else None,
         "epoch_s_low": low if is_epoch else None, "epoch_s_high": high if is_epoch else None,
+        "tokens_per_s": None,  # each record states its samples
         "samples_per_s": sum(run.batch * N_KEPT for run in runs) / sum(run.kept.sum() for run in runs),
         "tflops_per_device": tflops, "tflops_printed": tflops, "speedup": speedup, "efficiency": efficiency,
         "efficiency_low": ideal * around[0] if has_interval else None,

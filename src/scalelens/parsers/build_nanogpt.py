@@ -19,7 +19,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
-ANCHORS = (" train ", " val ", " hella 0.")
+ANCHORS = (" hella 0.", *(f" {kind} {digit}" for kind in ("train", "val") for digit in range(10)))
 
 _RECORD = re.compile(r"(\d{1,9}) (?:(train) (\d{1,3}\.\d{6})|(val) (\d{1,3}\.\d{4})|(hella) (0\.\d{4}))\s*\Z")
 _UNTRAINED = (9.0, 13.0)  # loss of a model of 8,000 to 400,000 tokens that knows nothing

@@ -13,7 +13,7 @@ from scalelens.tables import OUTCOMES
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_]?\d+(?![a-z\d])", re.IGNORECASE)
 _END = re.compile(r"(?:^|(?<![-_ ])[-_ ]+)(?:rank[-_]?)?[^-_ ]*$", re.IGNORECASE)  # a word that may not be whole
 _JOB_ON_NODE = re.compile(r"[-_.]\d{5,}[-_.]nid\d{6}\Z")  # Slurm's %j and %N, on HPE Cray
-_ARCHIVE = re.compile(r".*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip)!", re.IGNORECASE)  # before the name of a folder in it
+_ARCHIVE = re.compile(r"\A.*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip)!", re.IGNORECASE)  # before the name of a folder in it
 _FEWEST_RANKS = 2
 
 

@@ -13,6 +13,7 @@ import ahocorasick_rs
 from scalelens.parsing import lazy_re as re
 from scalelens.tabular.role_table import UNITS_OF_KIND
 from scalelens.tabular.unknown_logs.fields import parsed
+from scalelens.units import ratio
 
 _TIMES = UNITS_OF_KIND["time"]
 _LONGEST = 300  # bytes of a line that may state one
@@ -55,7 +56,7 @@ _OF_JOB = re.compile(
     r"|wandb: {1,20}_runtime (?P<ws>\d+(?:\.\d+)?)"
     r"|\[Finished in (?P<fs>\d+\.\d+)s\])\s*\Z"
 )
-_IN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_IN_SECONDS = {"s": 1.0, "m": ratio("min", "s"), "h": ratio("h", "s"), "d": ratio("d", "s")}
 _CLAUSE = re.compile(r"[,;|] ")  # Training time: 14.2 min, Inference time: 3.2 s
 _SPAN = re.compile(r"(?:(\d+) days?, )?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*\Z")  # Training time 0:12:34
 _MOST = 20  # of each kind
