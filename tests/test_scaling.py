@@ -1,5 +1,6 @@
 """Scaling by each of its metrics: the three times, rates alone, what a metric must and must not change."""
 
+import json
 import math
 import random
 from pathlib import Path
@@ -260,6 +261,23 @@ def test_rates_of_tokens_in_a_table_are_a_series(
         reasons = {(row["reason"], row["remedy"]) for row in study.query("not_compared").iter_rows(named=True)}
         compared = {("the log prints a rate but no step time", "scalelens query scaling metric=throughput")}
         assert reasons == compared or not tokens
+
+
+@pytest.mark.parametrize("model", ["", "m"])
+def test_rates_of_samples_and_of_tokens_are_drawn_apart(model: str, tmp_path: Path) -> None:
+    """They are no one series; where no model is known, the axis has one unit, and the caption says what is left out."""
+    for name, unit in (("images", "images/s"), ("words", "tokens/s")):
+        rows = "".join(f"{n},{1000 * n},{name}{model}\n" for n in (1, 2, 4))
+        (tmp_path / f"{name}.csv").write_text(f"gpus,{unit},{'model' if model else 'note'}\n{rows}")
+    with scalelens.open(tmp_path / "w") as study:
+        study.ingest(tmp_path)
+        study.plot("scaling", tmp_path / "a.json")
+    caption = json.loads((tmp_path / "a.json").read_text())["description"]
+    if model:
+        assert "1000 samples/s" in caption and "1000 tokens/s" in caption
+        assert "total samples over total time, or total tokens over total time" in caption
+    else:
+        assert "Smallest size: 1000 samples/s" in caption and "Not drawn: 3 points with rates of tokens." in caption
 
 
 def test_a_table_of_nodes_and_their_devices_is_a_study(tmp_path: Path) -> None:

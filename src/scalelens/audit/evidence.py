@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import comb, log10
 
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import FACTORS
+from scalelens.audit.forms.slips import FACTORS, REPEATED
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.units import base
@@ -26,7 +26,6 @@ _SWAPPED, _DIGIT, _SIGN, _FACTOR = (
     "the sign is wrong",
     "it is off by a factor of ",
 )
-_REPEATED = "another value of the column is repeated"
 _SLIP = re.compile(rf"\((?:in (?P<of>[^:()]+): )?(?P<kind>{_SWAPPED}|{_DIGIT}|{_SIGN}|{_FACTOR}[\w, ]+)\)\.$")
 _EXPONENT = re.compile(r"[eE][-+]?\d+$")
 _FACTORS = len(FACTORS) - 1  # that a slip is tried with, besides ten
@@ -51,7 +50,7 @@ _IS_TOTAL = re.compile(
     re.IGNORECASE,
 )
 _RULE, _NAMED_RULE = 1e-4, 1e-3  # how rarely unrelated rows may agree, and another one break their rule
-_OF_A_ROW = {_SWAPPED: 0.02, _SIGN: 0.02, _DIGIT: 0.1, _FACTOR: 0.05, _REPEATED: 0.1}
+_OF_A_ROW = {_SWAPPED: 0.02, _SIGN: 0.02, _DIGIT: 0.1, _FACTOR: 0.05, REPEATED: 0.1}
 _FEW = 0.025  # other numbers of a text that a slip turns into one by chance
 _PER_TENFOLD = 3.0  # so much more must be shown where there are ten times as many
 

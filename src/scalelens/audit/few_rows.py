@@ -17,7 +17,7 @@ from scalelens.audit.evidence import is_rare
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.excuses import is_another_change
 from scalelens.audit.forms.series import Interval, Series, columns_of, rows_of
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import REPEATED, slip
 from scalelens.audit.forms.sums import IS_SUMMARY
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.comparisons import has_slip_of_share
@@ -48,7 +48,7 @@ _OF_OTHERS = re.compile(r"\b(?:best|max|min|median|p\d\d|worst)\b", re.IGNORECAS
 
 @dataclass(frozen=True)
 class _Form:
-    """text, whether the target is in the unit of the operands, what a heading of the target says, and its values."""
+    """Its text, whether the target has the unit of the operands, words and units of the target, and what it gives."""
 
     text: str
     is_sum: bool
@@ -141,7 +141,7 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
         return False
     if form.is_sum:
         return all(each.low > 0 or each.high < 0 for each in (c, x, y))
-    if form.text == "{c} = {0} / {1}" and units[1] in ("", "x", "%") and not form.named.search(target.name):
+    if form.of is _over and units[1] in ("", "x", "%") and not form.named.search(target.name):
         return False
     return min(x.low, y.low) > 0 and x.text != y.text and c.text.strip(_SIGNS) not in ("0", "1", "100")
 
@@ -223,7 +223,7 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     if is_near and not is_exact and not found.endswith("swapped"):
         return None
     if not found and _is_repeated(broken):
-        found = "another value of the column is repeated"
+        found = REPEATED
     if broken.form.is_sum and found == "one digit differs" and abs(c.low) * Decimal(size) > max(abs(low), abs(high)):
         return None  # a third part may be in it
     if not found or (found.endswith("sign is wrong") and not broken.form.is_sum):

@@ -73,7 +73,9 @@ def draw(
     undrawn = [row for row in points if row not in efficient and row not in growing]
     points = [*efficient, *growing]
     if not points and (rated := size_rates.measured([row for row in undrawn if row["scaling"] != "mixed"])):
-        return size_rates.figure(rated, _left_out(rows, left_out, parameters or {}), page)
+        of_tokens = [row for row in undrawn if row.get("tokens_per_s") and row not in rated]
+        apart = [f"Not drawn: {words.counted([len(of_tokens)], 'point')} with rates of tokens."] if of_tokens else []
+        return size_rates.figure(rated, " ".join([*apart, _left_out(rows, left_out, parameters or {})]), page)
     if not points:
         raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [
@@ -187,14 +189,14 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
     """Counts, statistic, what marks mean, base cases, intervals."""
     metric = points[0].get("metric") or parameters.get("metric", "t_b")
-    of_tokens = metric == "throughput" and points[0].get("samples_per_s") is None
-    statistic, record, column, pattern = _METRICS["tokens" if of_tokens else metric]
+    statistic = ", or ".join(words.once_each([_measured_by(row, metric)[0] for row in points]))
+    record = _METRICS[metric][1]
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
     lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
-    lines += _bases(points, column, pattern)
+    lines += _bases(points, metric)
     if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     elif any(row["scaling"] != "mixed" and not row["repeats"] for row in points):
@@ -206,14 +208,21 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequen
     return lines + [_TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
-def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:
-    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`  `pattern` formats `column`."""
+def _measured_by(point: Row, metric: str) -> tuple[str, str, str, str]:
+    """What `_METRICS` says of a point: of a throughput, whether samples are known or tokens alone."""
+    of_tokens = metric == "throughput" and point.get("samples_per_s") is None
+    return _METRICS["tokens" if of_tokens else metric]
+
+
+def _bases(points: Sequence[Row], metric: str) -> list[str]:
+    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`"""
     kinds: dict[str, list[str]] = {}
     for kind in ("weak", "strong", "throughput"):
         bases = [row for row in points if row["scaling"] == kind and row["is_base"] and row["front"] > PALE]
         texts, size_before = [], ""
         for row in sorted(bases, key=lambda row: words.natural(row["whole_label"])):
             size = words.devices(row)
+            _, _, column, pattern = _measured_by(row, metric)
             value = words.short_number(row[column])
             whole = f"{pattern.format(value)} on {size}"
             time = whole if size != size_before else " ".join(pattern.format(value).split(" ")[:2])

@@ -47,7 +47,7 @@ class Way(NamedTuple):
         """The axis for all rows, from 0."""
         known = rows[self.field].drop_nulls()
         largest = float(known.max())  # type: ignore[arg-type]
-        of_few = largest <= _TICKS and (known == known.round()).all()  # whole epochs: there is no half
+        of_few = largest <= _TICKS and (known == known.round()).all()  # a tick at half an epoch would mean nothing
         ticks = {"tickCount": _TICKS} | ({"tickMinStep": 1} if of_few else {})
         return alt.X(
             f"{self.field}:Q",

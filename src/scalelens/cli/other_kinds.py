@@ -52,6 +52,4 @@ def refuse_query(name: str, folders: Iterable[Path]) -> None:
     from scalelens.charts.load import load as load_charts  # only a mistake needs them
 
     if chart := load_charts().get(name):
-        raise UserError(
-            f"there is no query '{name}'", f"the chart of that name draws the rows of: scalelens query {chart.QUERY}"
-        )
+        raise UserError(f"there is no query '{name}'", f"that chart draws the rows of: scalelens query {chart.QUERY}")

@@ -170,7 +170,7 @@ def create_tables(
         of_table = views.stored(table, warehouse, records.batches, copies_small, of_members)
         _read_segments(connection, of_table, warehouse)
     if "params" in needed:
-        stated = _read_segments(connection, views.stated_batches(), warehouse)
+        stated = _read_segments(connection, views.stated_facts(), warehouse)
         if inferred := inferred_params([StatedFact(*row) for row in stated.fetchall()]):
             connection.from_arrow(inferred).create("_inferred_params")
             connection.execute(views.with_inferred_params(warehouse, records.batches, copies_small, of_members))

@@ -97,7 +97,7 @@ def step_times_macro() -> str:
     return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 
 
-def stated_batches() -> str:
+def stated_facts() -> str:
     """SQL for the facts from which devices or a batch follow, of the runs that have one: fields of a `StatedFact`."""
     needed = f"key IN {NEEDED} AND run_id IS NOT NULL"
     return (

@@ -6,8 +6,8 @@ Yields: steps, metrics, params
 Source: build-nanogpt/train_gpt2.py, where it writes to log_file
 
 The log begins anew with each launch, at step 0, with a validation or HellaSwag before the first step of training.  `12 train
-0.512345` is anybody's line: it is read only after a line of HellaSwag, or after a validation of step 0 with the loss of an
-untrained model, which is about the logarithm of its vocabulary.  There is no time in it.
+0.512345` could be from any program: it is read only after a line of HellaSwag, or after a validation of step 0 with the
+loss of an untrained model, about the logarithm of the size of its vocabulary.  It has no times.
 
 Samples:
     0 hella 0.2482

@@ -7,8 +7,8 @@ Source: CARAML llm_training/*.yaml and resnet50/*.xml, <table>; jube/result_type
 
 Each row is a run, and a part of the file.  What it says of steps stands for the run: kind `run_mean`.
 Time/iteration(s) is the mean over the log's records for GPUs; for IPUs the last step alone, a mean of 1.
-`step_time` is in seconds next to JUBE's titles of a job; any other table leaves its unit open, and is no result of JUBE
-by it.  Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
+`step_time` is in seconds if the table has JUBE's titles of a job, too; in any other table its unit is unknown, and it
+does not make the table one of JUBE.  Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
 theirs) it is the log's `throughput`, in sequences: samples_per_s.  Their GlobalBatchSize counts device iterations: the
 samples of one printed step.  Images/second is samples_per_s of the whole job; where no time is in the table, that of a step follows from the batch.
 Energies are read where the title says their unit.  Other titles are params under their own name; blank cells and nan are unknown.

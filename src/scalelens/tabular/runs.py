@@ -284,6 +284,7 @@ def _is_setting(reading: ColumnReading) -> bool:
 
 
 def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: str | None) -> None:
+    unclear = _rate_of(table) if scope is None else None
     for reading in table.metrics:
         value = number(record.cells.get(reading.column))
         if value is None or _is_setting(reading):
@@ -291,8 +292,7 @@ def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: st
         if reading.unit in UNITS_OF_KIND["time"] and _WHOLE_TIME.fullmatch(reading.column):
             whole_s = value * UNITS_OF_KIND["time"][reading.unit]
             rows.add("phases", record.line, attempt=0, phase="run", span_s=whole_s, origin="logged")
-        is_unclear = reading is _rate_of(table) and scope is None
-        unit = None if is_unclear else metric_unit(reading.column, reading.unit, reading.role)
+        unit = None if reading is unclear else metric_unit(reading.column, reading.unit, reading.role)
         rows.metric(record.line, None, None, None, reading.column, value, unit, "mean")
     measured = {column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns}
     measured["samples_per_s"] = _samples_per_s(table, record)

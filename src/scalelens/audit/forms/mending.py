@@ -4,7 +4,7 @@ from scalelens.audit.forms.catalog import SOLVED
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation
 from scalelens.audit.forms.series import Interval, Series
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import REPEATED, slip
 from scalelens.audit.wording import with_unit
 from scalelens.units import base
 
@@ -23,7 +23,7 @@ def slip_of(relation: Relation, place: int) -> str:
     found = slip(number.text, low, high)
     if found.endswith("two") and (relation.fit.free or is_measured(relation.target, relation.operands)):
         found = ""  # other work, another number of devices
-    found = found or ("another value of the column is repeated" if repeated else "")
+    found = found or (REPEATED if repeated else "")
     return found or slip_of_operand(relation, place)[1]
 
 

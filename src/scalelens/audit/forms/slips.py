@@ -6,10 +6,11 @@ from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _LEAST_DIGITS = 3
+REPEATED = "another value of the column is repeated"  # a slip that only a column shows
 FACTORS = {2: "two", 10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
 
-# How often two numbers that have nothing to do with each other differ by such a slip.
+# How often two unrelated numbers differ by such a slip.
 BY_CHANCE = {"two digits are swapped": 0.01, "the sign is wrong": 0.01, "one digit differs": 0.05}
 OTHER_BY_CHANCE = 0.02
 

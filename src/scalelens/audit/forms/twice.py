@@ -16,7 +16,7 @@ from itertools import combinations
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import REPEATED, slip
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import matters, table_name, with_unit
@@ -88,7 +88,7 @@ def _of_one_row(a: TextTable, b: TextTable) -> Iterator[tuple[Number, Number, st
         if len(apart) == 1 and same >= _LEAST_SAME:
             words = _slip(*apart[0])
             if not words and not _are_near(*apart[0]) and _is_of_a_neighbor(apart[0], columns, (a, b)):
-                words = "another value of the column is repeated"
+                words = REPEATED
             if words:
                 yield *apart[0], words
 

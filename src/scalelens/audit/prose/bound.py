@@ -209,7 +209,7 @@ def is_share_of_all(a: Number, b: Number, c: Number, words: str) -> bool:
 def is_of_counts(share: Number, own: tuple[int, ...] = ()) -> bool:
     """Whether other counts of its sentence give a share: "22 of the 25-item union wrong 3/3 (88 %)".
 
-    `own` are the two counts right beside the share: another one that gives it with one of these is no other share.
+    `own` are the two counts next to the share: a pair that includes one of them is no other share.
     """
     before = re.split(rf"(?<![\w.]){re.escape(share.text)}[ \\]*%", share.words)[0][-_NEAR:]
     counts = sorted({int(each) for each in _COUNT.findall(before)} - {0})
