@@ -59,7 +59,7 @@ def torchtitan(device: str, peak: float, mfu: float) -> FILES:
     return {"train.log": "\n".join(lines) + "\n"}
 
 
-def profiled_beside_a_log() -> FILES:
+def profiled_beside_a_log(tgs: float = 806.3) -> FILES:
     """Of 128 devices, eight of them to a model: the profiler misses what fused kernels and recomputation do."""
     summary = (
         ("world size", "128"), ("data parallel size", "16"), ("model parallel size", "8"), ("batch size per GPU", "8"),
@@ -71,7 +71,7 @@ def profiled_beside_a_log() -> FILES:
         " iteration {:8}/    1000 | consumed samples: {:12} | consumed tokens: {:12} | elapsed time per iteration (s): 2.54 | "
         "learning rate: 6.000E-07 | global batch size:   128 | lm loss: 1.264347E+01 | loss scale: 1.0 | grad norm: 20.145 | "
         "num zeros: 0.0 | actual seqlen:  2048 | number of skipped iterations:   0 | number of nan iterations:   0 | "
-        "samples per second: 50.394 | tokens per gpu per second (tgs): 806.3 | TFLOPs: 125.10 |"
+        f"samples per second: 50.394 | tokens per gpu per second (tgs): {tgs} | TFLOPs: 125.10 |"
     )
     block = (
         "\nProfile Summary at step 2:\n"
@@ -144,6 +144,34 @@ def memory_of_a_shared_machine(memory_gb: float = 1008.0) -> FILES:
     return {"emissions.csv": f"{header}\n{row}\n"}
 
 
+def megatron(tflops: float, device: str | None = None, extra: str = "") -> FILES:
+    """512 sequences in 15 s; the log states no model, no number of devices and no precision."""
+    record = (
+        " iteration {:8}/  292968 | consumed samples: {:12} | elapsed time per iteration (ms): 15010.{} | "
+        "throughput per GPU (TFLOP/s/GPU): {} | learning rate: 9.9E-05 | global batch size:   512 | lm loss: 2.5E+00 | "
+        "loss scale: 4096.0 | grad norm: 0.3 | number of skipped iterations:   0 | number of nan iterations:   0 |"
+    )
+    lines = [record.format(k, 512 * k, k % 10, tflops) for k in range(1, 13)]
+    return {"train.log": (environment(device) if device else "") + extra + "\n".join(lines) + "\n"}
+
+
+def memory_of_titan(used_gib: float, tps: int = 6_205, devices: int = 8) -> FILES:
+    """Steps of 1.32 s by their stamps, of eight sequences of 8,192 tokens."""
+    stamp = "[titan] 2026-05-03 01:{:02}:{:06.3f} - root - INFO - "
+    head = (
+        f"Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard={devices}, cp=1, tp=1, ep=1, etp=1",
+        "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB memory",
+        f"Trainer is initialized with local batch size {8 // devices}, global batch size 8, gradient accumulation steps 1, "
+        "sequence length 8192, total steps 1000 (warmup 2)",
+    )
+    record = f"step: {{:2}}  loss: {{:8.5f}}  grad_norm:  0.3290  memory: {used_gib}GiB({100 * used_gib / 79.11:.2f}%)  tps: {tps:,}"
+    lines = [stamp.format(0, k).replace(".", ",") + text for k, text in enumerate(head)]
+    for k in range(1, 13):
+        minutes, seconds = divmod(13.2 * k, 60)
+        lines.append(stamp.format(1 + int(minutes), seconds).replace(".", ",") + record.format(10 * k, 9 - k / 10))
+    return {"train.log": "\n".join(lines) + "\n"}
+
+
 Report = tuple[Callable[[], FILES], str, str, float | None, str]
 REPORTS: dict[str, Report] = {
     "nanoGPT on an H100 prints 104 %": (
@@ -172,6 +200,25 @@ REPORTS: dict[str, Report] = {
     "an energy counter beside power": (counter_beside_power, "energy", "possible", None, "measure for longer"),
     "bus bandwidth 0 on two nodes": (lambda: all_reduce(2), "busbw", "certain", None, "2 processes with a communicator of their own"),
     "bus bandwidth 0 on four nodes": (lambda: all_reduce(4), "busbw", "certain", None, "4 processes with a communicator of their own"),
+    "Megatron prints 31,000 TFLOP/s": (
+        lambda: megatron(30950.5), "tflops", "possible", None, "31 TFLOP/s, the sum over the devices, or a time",
+    ),
+    "Megatron on one V100 prints 43,000 TFLOP/s": (
+        lambda: megatron(43210.5, "Tesla V100-SXM2-32GB", "using world size: 1, data-parallel-size: 1, tensor-model-parallel size: 1, "
+            "pipeline-model-parallel size: 1 \n"), "tflops", "likely", 43.2105, "GFLOP/s under the unit of TFLOP/s: 43.2 TFLOP/s",
+    ),
+    "Megatron on A100s prints 400 TFLOP/s, in a precision that it does not name": (
+        lambda: megatron(400.5, "NVIDIA A100-SXM4-80GB"), "tflops", "possible", None, "a peak with sparsity",
+    ),
+    "torchtitan prints more memory than there is": (
+        lambda: memory_of_titan(96.86), "memory", "possible", 80 * 1024**3, "the memory of several devices",
+    ),
+    "torchtitan prints ten times the tokens that its stamps allow": (
+        lambda: memory_of_titan(60.5, tps=62_054), "step time", "possible", 1.32, "a rate that counts too much",
+    ),
+    "Megatron-DeepSpeed prints ten times the tokens of its batch": (
+        lambda: profiled_beside_a_log(8063.0), "rate of a device", "possible", 2048 / 2.54, "the rate of several devices",
+    ),
     "263 TB/s": (lambda: all_reduce(1, in_place_us=1.02), "algbw", "certain", 3350e9, "the operation did nothing"),
 }  # fmt: skip
 
@@ -192,6 +239,9 @@ TRUE = {
     "nanochat on H100s": lambda: nanochat(48.0, "NVIDIA H100 80GB HBM3", 483.0),
     "a nanochat that looks the device up": lambda: nanochat(74.13, "NVIDIA A100-SXM4-80GB"),
     "torchtitan with the peak of its device": lambda: torchtitan("AMD Instinct MI300X", 1300e12, 30.0),
+    "FP8 on an H100": lambda: megatron(1200.5, "NVIDIA H100 80GB HBM3"),
+    "FP4 on a device that no log names": lambda: megatron(6100.5),
+    "all memory of an H100": lambda: memory_of_titan(79.05),
     "eight ranks of one communicator": lambda: all_reduce(1, ranks=8),
     "the memory of a container": lambda: memory_of_a_shared_machine(100.0),
     "one tracker": lambda: {"emissions.csv": eight_trackers()["emissions_0.csv"]},

@@ -372,6 +372,17 @@ def an_utilization_above_one(little: Warehouse) -> None:
     little.insert("collective_benchmarks", [{**size, "algbw_bytes_per_s": 4e11, "busbw_bytes_per_s": 0.0}])
 
 
+def more_memory_than_there_is(little: Warehouse) -> None:
+    """100 GiB of 80; steps of 0.5 s that are printed two seconds apart."""
+    little.run("late", device_model="NVIDIA A100-SXM4-80GB", framework="ours")
+    common = {"run_id": "late", "file_id": "l0", "attempt": 0, "value_kind": "instant", "step_s": 0.5}
+    start = datetime(2026, 5, 1, 12)
+    little.insert("steps", [
+        {**common, "line": k, "step": k, "ts": start + timedelta(seconds=2 * k), "peak_memory_bytes": 100 * 2**30}
+        for k in range(1, 17)
+    ])  # fmt: skip
+
+
 def part_of_a_planned_study(little: Warehouse) -> None:
     """Of four planned runs one completed, one ended early, one is of another size, and one is missing."""
     for name, outcome in (("whole", "completed"), ("early", "oom"), ("other", "unknown")):
@@ -396,6 +407,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "time_to_train": trainings, "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "energy_by_limit": windows_of_power_limits, "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "forecast": four_sizes, "implausible": an_utilization_above_one, "implausible_rates": an_utilization_above_one,
+    "implausible_use": more_memory_than_there_is, "implausible_times": more_memory_than_there_is,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
     "blame": jobs_on_nodes, "blame_jobs": jobs_on_nodes, "blamed_jobs": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,

@@ -13,7 +13,7 @@
 --
 -- Glance: run_id goodput% allocated_s step_time_s attempts repeated_s devices lost_hours time_origin note
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

@@ -5,9 +5,10 @@
 --   sure that is.  The numbers themselves are kept as they are.  `values` are those that a format marked when it read
 --   them (the column `implausible` of steps, the flag of power): no statistic counts them.  The others are counted; what they
 --   say is for you to decide.
---   mfu, tflops, tokens, profiler tflops: implausible_rates.  energy: one machine reported by several trackers, two figures
---   for the same devices and time, more devices than the job has, memory that is estimated at more than the GPUs.  busbw, algbw: benchmarks of collectives.  step time: the
---   steps take longer than their job.
+--   mfu, tflops, tokens, profiler tflops, rate of a device: implausible_rates.  memory, utilization: implausible_use.
+--   step time: implausible_times.  energy: one machine reported by several trackers, two figures for the same devices and
+--   time, more devices than the job has, memory that is estimated at more than the GPUs.  busbw, algbw: benchmarks of
+--   collectives.
 --
 -- Formula: bus bandwidth = algorithm bandwidth x factor, and the factor 2 (n - 1) / n of an all_reduce is 0 for one rank.
 --   Every byte of a message is read from memory at least once: above twice the bandwidth of the memory (half of it may be
@@ -21,8 +22,8 @@
 --
 -- When empty: no printed number contradicts another one or its device
 --
--- Sources: implausible_rates, collective_benchmarks, energy_counted_twice, energy_reconciled, energy, steps, step_times, power,
---   runs, jobs, run_devices, devices_catalog, selected_runs, formulas_catalog
+-- Sources: implausible_rates, implausible_use, implausible_times, collective_benchmarks, energy_counted_twice,
+--   energy_reconciled, energy, steps, power, runs, run_devices, devices_catalog, selected_runs, formulas_catalog
 --
 -- Parameters: runs
 --
@@ -30,7 +31,8 @@
 --   run_id       VARCHAR    run; of one machine reported by several, the first of them
 --   file_id      VARCHAR    file of the first such number; NULL where it follows from many
 --   line         BIGINT     its line
---   quantity     VARCHAR    mfu, tflops, tokens, profiler tflops, energy, busbw, algbw, step time, or values
+--   quantity     VARCHAR    mfu, tflops, tokens, profiler tflops, rate of a device, memory, utilization, energy, busbw,
+--                           algbw, step time, or values
 --   tool         VARCHAR    the tool that prints it
 --   printed_value  DOUBLE   what is printed
 --   expected     DOUBLE     what it would be, or at most is; NULL where that is not known
@@ -128,24 +130,15 @@ beyond_memory AS (
             if(is_known, device, 'the fastest device of the catalog'), memory_bytes_per_s / 1e12) AS relation,
         'the operation did nothing: one rank in place, or a kernel that failed or was not waited for' AS meaning, source
     FROM of_collectives WHERE algbw > 2 * memory_bytes_per_s),
--- Rounded times and the job's own start leave a little more.
-jobs_of AS (SELECT run_id, max(elapsed_s) AS elapsed_s FROM jobs WHERE elapsed_s > 0 GROUP BY run_id HAVING count(DISTINCT job_id) = 1),
-trained AS (
-    SELECT t.run_id, sum(step_s * coalesce(averaged_steps, 1)) AS steps_s, count(*) AS n_records, any_value(value_kind) AS value_kind
-    FROM step_times AS t
-    WHERE value_kind IN ('instant', 'interval_mean') AND NOT coalesce(is_implausible, false) AND t.run_id IN (SELECT run_id FROM jobs_of)
-    GROUP BY t.run_id),
-too_long AS (
-    SELECT run_id, 'step time' AS quantity, r.framework AS tool, steps_s AS printed, elapsed_s AS expected, 's' AS unit, n_records,
-        'possible' AS certainty, 'the steps together take longer than their job' AS relation,
-        'times of several ranks or epochs counted as one, a mean that was taken for one step, or a record printed twice' AS meaning
-    FROM trained JOIN jobs_of USING (run_id) JOIN runs AS r USING (run_id) WHERE steps_s > 1.1 * elapsed_s + 60),
 found AS (
-    SELECT * RENAME (printed_value AS printed) FROM implausible_rates(runs := runs) UNION ALL BY NAME FROM marked_values
+    SELECT * RENAME (printed_value AS printed) FROM implausible_rates(runs := runs)
+    UNION ALL BY NAME SELECT * RENAME (printed_value AS printed) FROM implausible_use(runs := runs)
+    UNION ALL BY NAME SELECT * RENAME (printed_value AS printed) FROM implausible_times(runs := runs)
+    UNION ALL BY NAME FROM marked_values
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM several_trackers AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM energies_that_differ AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM of_more_devices AS x LEFT JOIN lines AS l USING (run_id)
-    UNION ALL BY NAME FROM of_memory UNION ALL BY NAME FROM alone UNION ALL BY NAME FROM beyond_memory UNION ALL BY NAME FROM too_long)
+    UNION ALL BY NAME FROM of_memory UNION ALL BY NAME FROM alone UNION ALL BY NAME FROM beyond_memory)
 SELECT run_id, file_id, line, quantity, coalesce(tool, framework) AS tool, printed AS printed_value, expected, unit, n_records, certainty, relation,
     meaning, source
 FROM found LEFT JOIN (SELECT run_id, framework FROM runs) USING (run_id)

@@ -12,7 +12,7 @@
 --
 -- Glance: run_id label n_steps step_s~ reason note
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

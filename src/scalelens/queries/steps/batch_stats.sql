@@ -28,7 +28,7 @@
 --
 -- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id, light
 --

@@ -25,7 +25,7 @@
 --
 -- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

@@ -24,7 +24,7 @@
 --
 -- Glance: run_id step step_s fast_s cost_s cost_percent class period_steps epoch line reason
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

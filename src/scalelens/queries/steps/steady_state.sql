@@ -24,7 +24,7 @@
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

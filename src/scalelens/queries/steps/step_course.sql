@@ -10,7 +10,7 @@
 --
 -- Glance: run_id step step_s excluded_by verdict attempt position_in_run value_kind change_steps
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Partition: run_id
 --

@@ -28,7 +28,7 @@
 --   run_id       VARCHAR    run
 --   file_id      VARCHAR    file of the first such number
 --   line         BIGINT     its line
---   quantity     VARCHAR    mfu, tflops or profiler tflops
+--   quantity     VARCHAR    mfu, tflops, tokens, profiler tflops or rate of a device
 --   tool         VARCHAR    framework of the run
 --   printed_value  DOUBLE   what is printed, the median of the records
 --   expected     DOUBLE     what it would be; NULL where that is not known
@@ -103,17 +103,51 @@ rates AS (
     FROM steps WHERE tflops_per_device > 0 AND run_id IN (FROM selected) GROUP BY run_id),
 -- A printed rate below 1 may have lost its digits.
 models AS (
-    SELECT m.run_id, t.file_id, t.line, r.framework, m.devices, device, model_tflops, peak_tflops, t.log_tflops, t.n_records,
-        t.log_tflops / model_tflops AS ratio, m.source
-    FROM mfu(runs := runs) AS m JOIN runs AS r USING (run_id) LEFT JOIN rates AS t USING (run_id)),
+    SELECT m.run_id, t.file_id, t.line, r.framework, m.devices, m.device, model_tflops, peak_tflops, t.log_tflops, t.n_records,
+        t.log_tflops / model_tflops AS ratio, m.source, m.step_s, r.global_batch_size, r.seq_length,
+        list_max([d.fp32_tflops, d.tf32_tflops, d.fp16_tflops, d.bf16_tflops, d.fp8_tflops]) AS highest_peak
+    FROM mfu(runs := runs) AS m JOIN runs AS r USING (run_id) LEFT JOIN run_devices(runs := runs) AS d USING (run_id)
+    LEFT JOIN rates AS t USING (run_id)),
+-- Where the log does not say how it computes, the fastest way; where it names no device, twice the fastest of all: fp4 is so fast.
+limits AS (
+    SELECT *, coalesce(peak_tflops, highest_peak, fastest) AS peak, if(highest_peak IS NULL, 2 * peak, peak) AS most,
+        coalesce(devices > 1 AND abs(ratio / devices - 1) < 0.1, false) AS is_sum,
+        NOT is_sum AND log_tflops > 1000 AND log_tflops BETWEEN 5 * peak AND 1000 * most AS may_be_giga,
+        may_be_giga AND log_tflops > devices * most AS is_giga
+    FROM models CROSS JOIN (SELECT max(greatest(bf16_tflops, fp8_tflops)) AS fastest FROM devices_catalog)),
 above_peak AS (
     SELECT run_id, file_id, line, 'tflops' AS quantity, framework AS tool, log_tflops AS printed,
-        CASE WHEN ratio > 1.6 AND model_tflops < peak_tflops THEN model_tflops END AS expected, 'TFLOP/s' AS unit, n_records,
-        if(abs(ratio / devices - 1) < 0.1, 'likely', 'possible') AS certainty,
-        format('the dense peak of {} is {:g} TFLOP/s', device, peak_tflops) AS relation,
-        if(abs(ratio / devices - 1) < 0.1, format('the sum over {} devices', devices),
-            'the sum over the devices, a peak with sparsity, or another precision') AS meaning, source
-    FROM models WHERE log_tflops > 1.02 * peak_tflops),
+        CASE WHEN ratio > 1.6 AND model_tflops < most THEN model_tflops WHEN is_giga THEN log_tflops / 1000 END AS expected,
+        'TFLOP/s' AS unit, n_records, if(is_sum OR coalesce(is_giga, false), 'likely', 'possible') AS certainty,
+        CASE WHEN peak_tflops IS NOT NULL THEN format('the dense peak of {} is {:g} TFLOP/s', device, peak_tflops)
+            WHEN highest_peak IS NOT NULL THEN format('the highest dense peak of {} is {:g} TFLOP/s', device, highest_peak)
+            ELSE format('no device does {:,.0f} TFLOP/s', log_tflops) END AS relation,
+        CASE WHEN is_sum THEN format('the sum over {} devices', devices)
+            WHEN may_be_giga THEN format('GFLOP/s under the unit of TFLOP/s: {:.3g} TFLOP/s{}', log_tflops / 1000,
+                if(coalesce(is_giga, false), '', ', the sum over the devices, or a time that does not wait for the device'))
+            ELSE 'the sum over the devices, a peak with sparsity, or another precision' END AS meaning, source
+    FROM limits WHERE log_tflops > 1.02 * most),
+per_device AS (
+    SELECT run_id, name, any_value(unit) AS unit, median(value) AS printed, count(*) AS n_records,
+        arg_min(file_id, (file_id, line)) AS file_id, arg_min(line, (file_id, line)) AS line
+    FROM metrics
+    WHERE unit IN ('tokens/s/device', 'samples/s/device') AND value > 0 AND isfinite(value) AND run_id IN (FROM selected)
+    GROUP BY run_id, name),
+work AS (
+    SELECT run_id, median(samples) AS samples, median(tokens) AS tokens FROM steps
+    WHERE run_id IN (SELECT run_id FROM per_device) AND coalesce(phase, 'train') = 'train' GROUP BY run_id),
+-- A run of unknown devices has one at least.
+of_one_device AS (
+    SELECT run_id, p.file_id, p.line, 'rate of a device' AS quantity, framework AS tool, p.printed, p.n_records, unit,
+        if(unit = 'tokens/s/device', coalesce(global_batch_size * seq_length, tokens),
+            coalesce(global_batch_size, samples)) / step_s AS job,
+        job / coalesce(devices, 1) AS expected, 'possible' AS certainty,
+        format('the batch and the time of a step give {:.4g} {} for {}', job, replace(unit, '/device', ''),
+            if(devices IS NULL, 'all devices together', format('{} devices', devices))) AS relation,
+        CASE WHEN p.printed > expected THEN 'the rate of several devices, or of a part of the time of a step'
+            ELSE 'the rate of fewer tokens or samples than a step has, or the step was timed without its waits' END AS meaning
+    FROM per_device AS p JOIN models USING (run_id) LEFT JOIN work USING (run_id)
+    WHERE p.printed > 1.6 * expected OR devices IS NOT NULL AND p.printed < expected / 1.6),
 of_models AS (
     SELECT run_id, file_id, line, 'tflops' AS quantity, framework AS tool, log_tflops AS printed, model_tflops AS expected,
         'TFLOP/s' AS unit, n_records, if(devices > 1 AND greatest(ratio / devices, devices / ratio) < 1.1
@@ -154,5 +188,6 @@ profiled AS (
     WHERE greatest(log_tflops / profiled, profiled / log_tflops) > 1.6)
 SELECT run_id, file_id, line, quantity, tool, printed AS printed_value, expected, unit, n_records, certainty, relation, meaning, source
 FROM (FROM of_peaks UNION ALL BY NAME FROM above_one UNION ALL BY NAME FROM above_peak UNION ALL BY NAME FROM of_models
-    UNION ALL BY NAME FROM too_fast UNION ALL BY NAME FROM profiled)
+    UNION ALL BY NAME FROM too_fast UNION ALL BY NAME FROM profiled
+    UNION ALL BY NAME FROM of_one_device)
 ORDER BY run_id, quantity, line

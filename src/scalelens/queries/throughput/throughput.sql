@@ -15,7 +15,7 @@
 --   batch_per_device nodes precision model printed_samples_per_s
 --   printed_tokens_per_s rate_scope note
 --
--- When empty: not_compared
+-- When empty: not_timed
 --
 -- Sources: batch_stats, rates_logged, unstated_facts, steps, runs, selected_runs
 --

@@ -27,7 +27,7 @@ GLANCE = (
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w.]\w)")
 _SURE = {"certain": 0.5, "likely": 0.3, "possible": 0.1}  # how much the sentence weighs
 _MOST_NAMED = 2  # runs in a sentence; of more their number
-_UNITS = {"bytes/s": (1e9, " GB/s"), "J": (3600.0, " Wh"), "1": (0.01, " %")}
+_UNITS = {"bytes/s": (1e9, " GB/s"), "bytes": (2**30, " GiB"), "J": (3600.0, " Wh"), "1": (0.01, " %")}
 _NAMES = {"mfu": "MFU", "tflops": "rate of operations", "tokens": "rate of tokens",
           "profiler tflops": "profiler's rate", "busbw": "bus bandwidth",
           "algbw": "bandwidth of the algorithm"}  # fmt: skip
