@@ -54,7 +54,8 @@ _WORK = re.compile(
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # What is measured before the count may be negative, or have an exponent: `loss=-0.91, lr=2e-05:   8%|  | 8/100`.
-_MEASURED_BEFORE = re.compile(r"(?:(?<=[=:(\[, ])[-+])?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_MEASURED_BEFORE = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_SIGN_BEFORE = re.compile(r"(?<=[=:(\[, ])[-+]#")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 # `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
 _CONFIGURATION = re.compile(
@@ -260,6 +261,7 @@ def _shaped(text: str) -> Shaped | None:
     between = line.text[first.start : line.fields[counts[-1].field].start]  # Epoch 3 - VAL - Batch 100
     phase = next(filter(None, map(_PHASE.search, (lead, *named, between, after))), None)
     lead = _PHASE.sub("%", _MEASURED_BEFORE.sub("#", " ".join(lead.split())))
+    lead = _SIGN_BEFORE.sub("#", lead) if "-#" in lead or "+#" in lead else lead
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
     if line.bar == "tqdm" and names[0] == "/" and not _WORD.search(lead) and line.drawing and line.drawing.total:
