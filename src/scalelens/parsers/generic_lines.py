@@ -103,6 +103,13 @@ what is computed.  `Valid: 98% Step: 3` states a share, and is of no validation.
 `time: 0:01:01`, `time: 1:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
+Where lines state a time and nothing of training, and others, of another number, the loss of the same count, these are
+the records: a test may have a loop like the training's.  Batches that do not say their epoch are left out beside lines
+that count epochs with their loss.  `Communication round 3` and `Global Round 3` count as epochs do.  Two forms that many
+programs have copied say which time they state, unless it grows from line to line or has less than twenty units of its last
+digit: `Step 300: loss = 1.27 (0.042 sec)` that of the one step, `It: 40, Loss: 3.142e-03, Time: 0.27` that of all steps
+since the line before, in seconds.
+
 An epoch whose losses of training and of validation have a line each ends once.  Lines such as `Train Loss: 2.1 | Train PPL: 8.2`
 and `Val.  Loss: 2.2`, which count nothing and stand at once after the line of an epoch without a loss, or at once before it, are of that epoch.
 Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
@@ -150,7 +157,8 @@ line tells of other work; one of a thousand or fewer that is not drawn again and
 a time of their own, and longer ones would stand for all, each bar has the mean of its steps.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  A bar
-without a label that is drawn once, and counts as many as the epochs of other lines, has no steps.  Where
+without a label that is drawn once, and counts as many as the epochs of other lines, has no steps, nor has one each of
+whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`): it has epochs.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

@@ -57,6 +57,9 @@ _MOSTLY = 0.9
 _AGAIN = 0.05  # share of such lines that come again in an epoch of the same number
 
 
+_OWN_EPOCH = re.compile(r"epoch_(\d{1,6})(?![\d.])", re.IGNORECASE)
+
+
 class _EpochTimes(NamedTuple):
     """Lines that state the time of each epoch."""
 
@@ -263,7 +266,10 @@ class _Uncounted:
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name
                 if read_name(column_of(name or "time", timed[0].unit)).role in ("epoch_time", "time", "elapsed"):
-                    cells = _cells(epoch, [timed[0]._replace(name=name)], line.rank, line.location)
+                    own = _OWN_EPOCH.search(line.text)  # `Timer 'train_epoch_3': 8.2 seconds` may come before its epoch
+                    cells = _cells(
+                        float(own[1]) if own else epoch, [timed[0]._replace(name=name)], line.rank, line.location
+                    )
                     record = TableRecord(line.number, cells, None, line.text)
                     by_kind[_NUMBER.sub("#", line.text)].append((launch, record))
         kinds = [found for found in by_kind.values() if self._is_of_each(found, len(epochs))]

@@ -19,6 +19,7 @@ from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars, epochs_of_validating_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.known_times import known_time_in
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
@@ -40,6 +41,7 @@ _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be 
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
 _USELESS = 0.2  # of a rate: with a last digit of more it tells no time
+_NO_EPOCH = "nothing shows the epoch in which they count"
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
@@ -78,7 +80,21 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         return None if printed else ""
     if epochs_of_validating_bar(source, rows, shape):
         return None
-    return _read_records(source, rows, shapes, shape)
+    lacking = _read_records(source, rows, shapes, shape)
+    if lacking and lacking.endswith(_NO_EPOCH) and not rows.times_are_lacking:
+        without = _epochs_beside_batches(source, rows, shapes, shape)
+        return lacking if without == "" else without
+    return lacking
+
+
+def _epochs_beside_batches(source: Source, rows: Rows, shapes: Sequence[Shape], batches: Shape) -> str | None:
+    """Rows of the epochs that lines with a loss count, where it is unknown in which ones some batches are.
+
+    Returns why there are none.
+    """
+    others = [shape for shape in shapes if shape is not batches]
+    epochs = [shape for shape in others if tells_epochs(shape) and shape.of_training and shape.states_loss]
+    return _read_records(source, rows, others, epochs[0]) if len(epochs) == 1 else ""
 
 
 def _epochs_told(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
@@ -314,7 +330,7 @@ def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str 
         return f"{such}, but the number after / changes from line to line: it is not a total"
     restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
     if restarting and "epoch" not in columns and not shape.bar:
-        return f"{such}, but nothing shows the epoch in which they count"
+        return f"{such}, but {_NO_EPOCH}"
     return None
 
 
@@ -482,6 +498,8 @@ def _shown_by_times(
         return dict([by_gaps])
     if by_whole := told_by_wholes(times, table.wholes):
         return dict([by_whole])
+    if known_form := known_time_in(table.shape.example, times):
+        return dict([known_form])
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}

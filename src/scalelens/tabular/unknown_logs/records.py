@@ -62,7 +62,7 @@ PAUSES = re.compile(
 )
 MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
-    r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
+    r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))|time_each_(?:step|iter)",
     re.IGNORECASE,
 )
 TIME_IN_SHORT = (

@@ -53,6 +53,9 @@ _WORK = re.compile(
     re.IGNORECASE,
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
+# What is measured before the count may be negative, or have an exponent: `loss=-0.91, lr=2e-05:   8%|  | 8/100`.
+_MEASURED_BEFORE = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_SIGN_BEFORE = re.compile(r"(?<=[=:(\[, ])[-+]#")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 # `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
 _CONFIGURATION = re.compile(
@@ -119,6 +122,13 @@ _MOST_EPOCHS = 1_000  # that lines without a word for them may count
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
+# A round of several clients, after which their models are one; a plain `round` may be of a search, or of a game.
+_FEDERATED = re.compile(
+    r"(?:[a-z]{1,12} )?(?:global|communication|comm|federated|fl|aggregation)[ _.-]{1,2}(?:training )?rounds?",
+    re.IGNORECASE,
+)
+
+
 class _Count(NamedTuple):
     """A number of a line that counts."""
 
@@ -153,6 +163,8 @@ _KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several p
 @functools.lru_cache(maxsize=4096)  # the lines of a log have the same names
 def _count_named(name: str) -> tuple[str | None, str]:
     """Which count a name is of, and the name without words that leave its meaning as it is."""
+    if _FEDERATED.fullmatch(name):
+        return "epoch", name
     name = _BEFORE_A_COUNT.sub("", name)
     if _EPOCH_IN_SHORT.fullmatch(name) or _EPOCH_OF_ONE.fullmatch(name):
         return "epoch", name
@@ -248,7 +260,8 @@ def _shaped(text: str) -> Shaped | None:
     named = (line.fields[count.field].name for count in counts)
     between = line.text[first.start : line.fields[counts[-1].field].start]  # Epoch 3 - VAL - Batch 100
     phase = next(filter(None, map(_PHASE.search, (lead, *named, between, after))), None)
-    lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
+    lead = _PHASE.sub("%", _MEASURED_BEFORE.sub("#", " ".join(lead.split())))
+    lead = _SIGN_BEFORE.sub("#", lead) if "-#" in lead or "+#" in lead else lead
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
     if line.bar == "tqdm" and names[0] == "/" and not _WORD.search(lead) and line.drawing and line.drawing.total:
@@ -294,6 +307,7 @@ class Shape:
         self.crossed = 0  # how often the first grows where the second does not restart
         self.as_one = 0  # how often both grow by the same
         self.at_its_epoch = 0  # lines whose second count is that of the first, or of the one before, of as many
+        self.names_its_epoch = 0  # lines whose bar has counted as many as the epoch after it, or one less
         self.rounding = 1  # the counts are multiples of it
         bar = BAR.search(line.text) if example.parsed.drawing else None
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
@@ -429,6 +443,8 @@ class Shape:
         values = [field.value or 0.0 for field in counts]
         if self.bar and len(counts) == 2 and counts[0].total and counts[0].total == counts[1].total:
             self.at_its_epoch += 0 <= values[0] - values[1] <= 1
+        elif self.bar == "tqdm" and len(counts) == 2 and counts[0].total and counts[1].name.lower() == "epoch":
+            self.names_its_epoch += 0 <= values[1] - values[0] <= 1
         if counts[0].total:
             self.first_and_last[0] |= values[0] == 0
             self.first_and_last[1] |= values[0] == counts[0].total
@@ -620,9 +636,14 @@ class Shape:
 
     @property
     def is_bar_of_epochs(self) -> bool:
-        """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`) or by other lines."""
+        """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`), its postfix, or other lines."""
         labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
-        return labeled or self.counted_by_others
+        return labeled or self.counts_the_epochs_it_names or self.counted_by_others
+
+    @property
+    def counts_the_epochs_it_names(self) -> bool:
+        """Whether its bar counts the epochs that its postfix names: `54/150 [..., epoch=54, loss=0.58]`."""
+        return self.names_its_epoch == self.lines and self.rises[1] >= RECURS
 
     def counts_epochs_of(self, other: "Shape") -> bool:
         """Whether it is a bar without a label, drawn from its start once, that counts the epochs of other lines."""
