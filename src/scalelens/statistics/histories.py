@@ -50,15 +50,16 @@ def t_test(first: Values, second: Values, widening: float = 1.0) -> float:
 
     With `widening` times the error that independent runs have.
     """
-    return _p_value(*_difference(first, second), len(first) + len(second) - 2, widening)
+    return _p_value(*_difference(first, second), widening)
 
 
-def _difference(first: Values, second: Values) -> tuple[float, float]:
-    """How far the means of two levels are apart, and the error of that, of independent runs."""
+def _difference(first: Values, second: Values) -> tuple[float, float, int]:
+    """How far the means of two levels are apart, the error of that, of independent runs, and its degrees of freedom."""
     n, m = len(first), len(second)
     means = first.mean(), second.mean()
     squares = float(((first - means[0]) ** 2).sum() + ((second - means[1]) ** 2).sum())
-    return abs(float(means[0] - means[1])), float(np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m)))
+    degrees = n + m - 2
+    return abs(float(means[0] - means[1])), float(np.sqrt(squares / degrees * (1 / n + 1 / m))), degrees
 
 
 def _p_value(difference: float, error: float, degrees: int, widening: float) -> float:
@@ -155,11 +156,10 @@ class _Judged:
         n = len(self._logs)
         ends = [0, *cuts, n]
         widening = _widening(n, [self._level(start, end) for start, end in pairwise(ends)])
-        parts = zip(ends, cuts, ends[2:], strict=False)
-        tests = (_p_value(*self._between(*part), part[2] - part[0] - 2, widening) for part in parts)
+        tests = (_p_value(*self._between(*part), widening) for part in zip(ends, cuts, ends[2:], strict=False))
         return [min(1.0, (n - 1) * p_value) for p_value in tests]
 
-    def _difference_between(self, start: int, cut: int, end: int) -> tuple[float, float]:
+    def _difference_between(self, start: int, cut: int, end: int) -> tuple[float, float, int]:
         both = _clipped(self._logs[start:end])
         return _difference(both[: cut - start], both[cut - start :])
 
