@@ -1,7 +1,7 @@
 """Advice that is printed is obeyed to the letter: it is gone then, and the answer is right.
 
 `OBEYED` has a case for each advice in SQL and for those about a sidecar in Python; a new one without a case fails
-`test_every_advice_has_a_case`.  Commands that messages name are checked by `test_a_named_command_is_one`.
+`test_every_advice_has_a_case`.  Commands that messages name are checked by `test_named_commands_are_there`.
 """
 
 import ast
@@ -416,14 +416,8 @@ def texts_of(path: Path) -> list[str]:
     return texts
 
 
+NAMED = re.compile(r"scalelens (query|plot) ([a-z]\w+)")  # questions and figures
 NEED_PARAMETERS = {"differences", "compared_runs", "compare_published"}
-
-
-def named_commands() -> list[str]:
-    """Questions and figures that messages name.  Each process that collects the tests looks for them."""
-    named, may_name = re.compile(r"scalelens ((?:query|plot) [a-z]\w+)"), re.compile(r"scalelens[ \"'](?!import)")
-    paths = (path for path in SOURCES.rglob("*.py") if may_name.search(path.read_text(encoding="utf-8")))
-    return sorted({match for path in paths for text in texts_of(path) for match in named.findall(text)})
 
 
 @pytest.fixture(scope="module")
@@ -433,16 +427,30 @@ def weak_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[scalelens.S
         yield study
 
 
-@pytest.mark.parametrize("command", named_commands())
-def test_a_named_command_is_one(weak_study: scalelens.Study, command: str) -> None:
-    """A question that needs no more than its name is asked."""
-    verb, name = command.split()
+def is_there(study: scalelens.Study, verb: str, name: str) -> bool:
+    """Whether a figure, or a question, is there; a question that needs no more than its name is asked."""
     if verb == "plot":
-        assert (SOURCES / "charts" / f"{name}.py").exists()
-    elif name in NEED_PARAMETERS:
-        assert name in queries.load()
-    else:
-        assert weak_study.query(name).columns == [column.name for column in queries.load()[name].columns]
+        return (SOURCES / "charts" / f"{name}.py").exists()
+    if name in NEED_PARAMETERS or name not in queries.load():
+        return name in queries.load()
+    return study.query(name).columns == [column.name for column in queries.load()[name].columns]
+
+
+def wrong_commands(study: scalelens.Study, texts: Iterable[str]) -> list[str]:
+    """Of the questions and figures that texts name, those that are not there."""
+    named = {command for text in texts for command in NAMED.findall(text)}
+    return [f"{verb} {name}" for verb, name in sorted(named) if not is_there(study, verb, name)]
+
+
+def test_named_commands_are_there(weak_study: scalelens.Study) -> None:
+    texts = [text for _, text in python_texts()]
+    assert sum(len(NAMED.findall(text)) for text in texts) > 30
+    assert wrong_commands(weak_study, texts) == []
+
+
+def test_a_named_command_that_is_not_there_is_told(weak_study: scalelens.Study) -> None:
+    texts = ["scalelens query runz, or scalelens query review", "scalelens plot scaling, scalelens plot scalings"]
+    assert wrong_commands(weak_study, texts) == ["plot scalings", "query runz"]
 
 
 def test_messages_name_commands_that_are_there() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import scalelens
 from asking import answer
+from command_line import Run
 from running import RUNNERS, runner_module
 from scalelens.bench import job_script, launching, limits
 from scalelens.bench.request import Request, Runtime
@@ -360,6 +361,32 @@ def test_a_study_runs_in_a_container_on_staged_data(tmp_path: Path) -> None:
     assert list((tmp_path / "local").iterdir()) == []
 
 
+def test_what_is_started_on_this_machine(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for Python that writes down what it is told; `test_on_this_machine` starts the runner itself."""
+    says = (
+        'echo "$RANK $WORLD_SIZE $*" >> "$0.told"; case "$*" in *--wrong*) echo "vision.py: error: no" >&2; exit 2;; '
+    )
+    program(tmp_path / "bin", "python", f'#!/bin/bash\n{says}*--check) exit 0;; esac; echo "step 1"; exit $CODE\n')
+    monkeypatch.setattr(launching, "find_spec", lambda _: True)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
+    for variable, value in (("RANK", ""), ("WORLD_SIZE", ""), ("CODE", "3")):
+        monkeypatch.setenv(variable, value)
+    words, out = ("bench", "vision", "--nproc", 2, "--out", tmp_path / "r"), tmp_path / "r"
+    refused = run(*words, "--wrong", 7)
+    assert refused.code == 2 and "vision.py: no" in refused.err and not out.exists()
+    failed = run(*words, "--device", "cpu")
+    assert failed.code == 3 and "step 1\n" in failed.out and "next: " not in failed.err
+    monkeypatch.setenv("CODE", "0")
+    done = run(*words, "--device", "cpu")
+    assert done.code == 0 and f"next: scalelens ingest {out}" in done.err
+    assert (out / "job.out").read_text() == "step 1\n" * 2
+    assert (out / "scalelens.toml").exists()
+    runner = f"{RUNNERS / 'vision.py'} --out {out} --device cpu"
+    told = [f"0 2 {runner} --check", f"  -m torch.distributed.run --standalone --nproc_per_node 2 {runner}"]
+    assert (tmp_path / "bin/python.told").read_text().splitlines()[1:] == told * 2
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 def test_on_this_machine(tmp_path: Path) -> None:
     small = ("--device", "cpu", "--model", "mobilenet_v2", "--image-size", 32, "--batch-per-device", 2, "--steps", 2)

@@ -90,7 +90,8 @@ def test_file_of_the_samples_is_recognized_by_its_format_alone(module) -> None:
         assert recognized == [name_of(module)]
 
 
-OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
+NAMES_OF_FILES = {name_of(module) for module in LOADED.of_files}
+OF_FILES = [path for path in CASES if path.parent.name in NAMES_OF_FILES]
 
 
 @pytest.mark.parametrize("path", OF_FILES, ids=lambda path: f"{path.parent.name}/{path.name}")

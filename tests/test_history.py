@@ -205,6 +205,15 @@ def test_the_test_is_students() -> None:
     assert t_test(first, second) == pytest.approx(scipy.stats.ttest_ind(first, second).pvalue)
 
 
+def test_a_p_value_counts_the_places_of_a_cut() -> None:
+    """Of runs that are not like the one before: where they are, the error is wider."""
+    values = np.array([10.0, 10.5] * 5 + [10.6, 11.1] * 3)
+    [point] = shifts_between_runs(values)
+    logs = np.log(values)
+    assert point.p_value == pytest.approx(15 * scipy.stats.ttest_ind(logs[:10], logs[10:]).pvalue)
+    assert 0.001 < point.p_value < 0.05
+
+
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [1.0] * 20])
 def test_too_few_or_constant(values: list[float]) -> None:
     assert places(values) == []

@@ -33,10 +33,10 @@ def paths_of(page: str, heading: str, column: int) -> list[str]:
     return [path for row in rows for path in re.findall(r"`([^`]+)`", row[column])]
 
 
-def defined(text: str) -> set[str]:
+def defined(module: ast.Module) -> set[str]:
     """Names that a module defines: functions, classes, assignments and, with a dot, the members of its classes."""
     names: set[str] = set()
-    for node in ast.parse(text).body:
+    for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
@@ -52,7 +52,7 @@ def dead_ends(paths: list[str], package: Path) -> list[str]:
     for path in paths:
         file, _, name = path.partition(":")
         place = package / file
-        if not place.exists() or (name and name not in defined(place.read_text())):
+        if not place.exists() or (name and name not in defined(ast.parse(place.read_text()))):
             ends.append(path)
     return ends
 
@@ -252,15 +252,20 @@ def dotted(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def uses_of(text: str) -> set[str]:
+IMPORTS, MAY_USE = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Call, ast.Constant)
+
+
+def uses_of(module: ast.Module) -> set[str]:
     """What a file uses of others, by dotted names: imports, attributes of what it imports, and names in strings."""
-    nodes, known, used = [*ast.walk(ast.parse(text))], dict[str, str](), set[str]()
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
+    known, used, others = dict[str, str](), set[str](), list[ast.AST]()
+    for node in ast.walk(module):
+        if isinstance(node, IMPORTS):
             package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             known |= {alias.asname or alias.name: f"{package}{alias.name}" for alias in node.names}
             used |= {f"{package}{alias.name}" for alias in node.names}
-    for node in nodes:
+        elif isinstance(node, MAY_USE):
+            others.append(node)
+    for node in others:
         if isinstance(node, ast.Attribute) and (owner := known.get(dotted(node.value))):
             used.add(f"{owner}.{node.attr}")
         elif isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
@@ -270,26 +275,30 @@ def uses_of(text: str) -> set[str]:
             with contextlib.suppress(
                 SyntaxError, ValueError
             ):  # code that another process runs; ValueError for a zero byte
-                used |= uses_of(node.value)
+                used |= uses_of(ast.parse(node.value))
     return used
 
 
 def misnamed(package: Path, others: list[Path], pages: list[str]) -> list[str]:
     """Names of the modules of a package: public ones that nobody else uses, and private ones that somebody does."""
-    texts = {path: path.read_text() for path in [*package.rglob("*.py"), *others]}
+    defines, used = dict[Path, set[str]](), set[str]()
+    for path in [*package.rglob("*.py"), *others]:
+        module = ast.parse(path.read_text())
+        used |= uses_of(module)
+        defines[path] = defined(module)
     modules = {module_name(path, package.parent): path for path in package.rglob("*.py")}
-    used = set[str]().union(*map(uses_of, texts.values()))
     for file, name in (pair for page in pages for pair in re.findall(r"([\w/]+)\.py:\s?(\w+)", page)):
         used.add(f"{package.name}.{file.replace('/', '.')}.{name}")
     faults = []
-    for module, path in modules.items():
-        if path.name == "__init__.py" or module.split(".")[1] == "runners":  # they import each other by file name
+    for name_of_module, path in modules.items():
+        if path.name == "__init__.py" or path.parent.name == "runners":  # they import each other by file name
             continue
-        names = {name for name in defined(texts[path]) if "." not in name and not name.startswith("__")}
+        names = {name for name in defines[path] if "." not in name and not name.startswith("__")}
         for folder, defined_for_all in PROTOCOL.items():
-            names -= defined_for_all if module.startswith(f"{package.name}.{folder}.") else set()
+            names -= defined_for_all if name_of_module.startswith(f"{package.name}.{folder}.") else set()
         names -= {path.stem, path.stem.upper()}  # a command, and a table that statistics/functions.py looks up
-        faults += [f"{module}.{name}" for name in names if name.startswith("_") == (f"{module}.{name}" in used)]
+        full_names = {name: f"{name_of_module}.{name}" for name in names}
+        faults += [full for name, full in full_names.items() if name.startswith("_") == (full in used)]
     return sorted(faults)
 
 

@@ -1,6 +1,7 @@
 """Files that repeat the power readings of another do not count twice; readings of other devices always count."""
 
 import random
+import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -96,28 +97,39 @@ def energy(folder: Path, home: Path) -> tuple[int, float, list[str]]:
     return runs, joules, [Path(path).name for (path,) in copies]
 
 
-@pytest.mark.parametrize("what", COPIES)
-def test_a_copy_does_not_count(what: str, tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
-    (folder / "processed").mkdir(parents=True)
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, float]:
+    """A folder with the readings of the tool alone, its warehouse, and its joules."""
+    folder, home = tmp_path_factory.mktemp("logs"), tmp_path_factory.mktemp("alone") / "home"
+    (folder / "processed").mkdir()
     (folder / "node_power.csv").write_text(as_tool(OWN))
-    before = energy(folder, tmp_path / "before")
-    (folder / "processed" / "out.csv").write_text(COPIES[what])
-    assert before[0] == 1 and not before[2]
-    assert energy(folder, tmp_path / "after") == (1, before[1], ["out.csv"])
-    assert energy(folder, tmp_path / "before") == (1, before[1], ["out.csv"])  # found when it comes later, too
+    runs, joules, copies = energy(folder, home)
+    assert runs == 1 and not copies
+    return folder, home, joules
+
+
+@pytest.mark.parametrize("what", COPIES)
+def test_a_copy_does_not_count(what: str, alone: tuple[Path, Path, float], tmp_path: Path) -> None:
+    folder, home, joules = alone
+    copy = folder / "processed" / "out.csv"
+    copy.write_text(COPIES[what])
+    try:
+        assert energy(folder, tmp_path / "after") == (1, joules, ["out.csv"])
+        shutil.copytree(home, tmp_path / "before")
+        assert energy(folder, tmp_path / "before") == (1, joules, ["out.csv"])  # found when it comes later, too
+    finally:
+        copy.unlink()
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_what_another_device_took_counts(what: str, tmp_path: Path) -> None:
+def test_what_another_device_took_counts(what: str, alone: tuple[Path, Path, float], tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     (folder / "other").mkdir(parents=True)
     (folder / "node_power.csv").write_text(as_tool(OWN))
     (folder / "other" / "more_power.csv").write_text(OTHERS[what])
     runs, joules, copies = energy(folder, tmp_path / "home")
-    (folder / "other" / "more_power.csv").unlink()
     assert not copies
-    assert joules > 1.01 * energy(folder, tmp_path / "alone")[1]
+    assert joules > 1.01 * alone[2]
     assert runs == 2
 
 

@@ -41,10 +41,11 @@ from spread import by_day_and_at_night, spread
 
 LOADED = formats.load()
 OF_LINES = {name_of(module) for module in LOADED.of_lines}
+OF_FORMATS = OF_LINES | {name_of(module) for module in LOADED.of_files}
 FILES = sorted(
     path
     for path in FIXTURES.glob("*/*")
-    if path.parent.name in OF_LINES | {name_of(module) for module in LOADED.of_files}
+    if path.parent.name in OF_FORMATS
     and path.suffix != ".status"
     and not (path.suffix == ".csv" and path.name.count(".") > 1)
 )

@@ -10,6 +10,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -53,8 +54,13 @@ def files_of(folder: Path, suffix: str) -> dict[str, Path]:
 
 def modules_of(package: ModuleType) -> dict[str, ModuleType]:
     """Modules of a package of ScaleLens by name."""
-    names = (module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
-    return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+    return {name: importlib.import_module(f"{package.__name__}.{name}") for name in _names_in(*package.__path__)}
+
+
+@cache
+def _names_in(*folders: str) -> tuple[str, ...]:
+    """Names of the modules of our own folders, which do not change while a process runs."""
+    return tuple(module.name for module in pkgutil.iter_modules(folders) if not module.ispkg)
 
 
 def user_module(path: Path, kind: str) -> ModuleType:

@@ -12,6 +12,12 @@ from scalelens.ingestion.head_words import HeadWords
 from scalelens.parsing.format_file import name_of
 
 
+@functools.lru_cache(maxsize=2)
+def _head_words_of(*formats: ModuleType) -> HeadWords:
+    """Made once for what is ingested one after the other in a process."""
+    return HeadWords(formats)
+
+
 class Formats:
     """All formats: those that take lines of a file, and those that take whole files."""
 
@@ -32,7 +38,7 @@ class Formats:
 
     @functools.cached_property
     def _head_words(self) -> HeadWords:
-        return HeadWords(self.first)
+        return _head_words_of(*self.first)
 
     @functools.cached_property
     def last(self) -> list[ModuleType]:

@@ -3,6 +3,7 @@
 Most texts hold none of them.  Then a dozen formats are asked whether a file is theirs, in place of a hundred.
 """
 
+from collections.abc import Iterable
 from types import ModuleType
 
 import ahocorasick_rs
@@ -13,7 +14,7 @@ _AT_ONCE = 40  # texts that vector instructions look for together; beyond 64 the
 class HeadWords:
     """Which of some formats may own a file."""
 
-    def __init__(self, formats: list[ModuleType]) -> None:
+    def __init__(self, formats: Iterable[ModuleType]) -> None:
         self._formats = [(format, {*getattr(format, "IN_HEAD", ())}) for format in formats]
         self._of_any = [format for format, words in self._formats if not words]
         self._words = sorted(set().union(*(words for _, words in self._formats)))

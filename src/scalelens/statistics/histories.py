@@ -1,5 +1,6 @@
 """Where the level of a series of runs changes.  Deterministic: no permutation is drawn."""
 
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,15 +50,25 @@ def t_test(first: Values, second: Values, widening: float = 1.0) -> float:
 
     With `widening` times the error that independent runs have.
     """
+    return _p_value(*_difference(first, second), widening)
+
+
+def _difference(first: Values, second: Values) -> tuple[float, float, int]:
+    """How far the means of two levels are apart, the error of that, of independent runs, and its degrees of freedom."""
+    n, m = len(first), len(second)
+    means = first.mean(), second.mean()
+    squares = float(((first - means[0]) ** 2).sum() + ((second - means[1]) ** 2).sum())
+    degrees = n + m - 2
+    return abs(float(means[0] - means[1])), float(np.sqrt(squares / degrees * (1 / n + 1 / m))), degrees
+
+
+def _p_value(difference: float, error: float, degrees: int, widening: float) -> float:
     from scipy.special import stdtr
 
-    n, m = len(first), len(second)
-    difference = abs(float(np.mean(first) - np.mean(second)))
     if difference == 0:
         return 1.0
-    squares = float(np.sum((first - np.mean(first)) ** 2) + np.sum((second - np.mean(second)) ** 2))
-    error = widening * np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
-    return float(2 * stdtr(n + m - 2, -difference / error)) if error > 1e-12 * difference else 0.0
+    error *= widening
+    return float(2 * stdtr(degrees, -difference / error)) if error > 1e-12 * difference else 0.0
 
 
 def shifts_between_runs(values: Values) -> list[ChangePoint]:
@@ -77,8 +88,9 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     """
     logs = np.log(values)
     cuts = _candidates(logs)
+    judged = _Judged(logs)
     while cuts:
-        p_values = _p_values(logs, cuts)
+        p_values = judged.p_values(cuts)
         brief = _cut_of_a_brief_level(len(logs), cuts, p_values)
         if brief is None and max(p_values) <= WEAK:
             break
@@ -89,7 +101,7 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     levels = [float(np.mean(logs[ends[k] : ends[k + 1]])) for k in range(len(cuts) + 1)]
     return [
         ChangePoint(cut, float(np.exp(levels[k + 1] - levels[k])), p_value, float(p_value > STRICT))
-        for k, (cut, p_value) in enumerate(zip(cuts, _p_values(logs, cuts), strict=True))
+        for k, (cut, p_value) in enumerate(zip(cuts, judged.p_values(cuts), strict=True))
     ]
 
 
@@ -131,29 +143,44 @@ def _cut_of_a_brief_level(n: int, cuts: list[int], p_values: list[float]) -> int
     return max((k for k in (level - 1, level) if k >= 0), key=lambda k: p_values[k])
 
 
-def _p_values(logs: Values, cuts: list[int]) -> list[float]:
-    """P-value of each cut, between the levels before and after it."""
-    ends = [0, *cuts, len(logs)]
-    widening = _widening([_clipped(logs[start:end]) for start, end in pairwise(ends)])
-    tests = []
-    for k, cut in enumerate(cuts):
-        both = _clipped(logs[ends[k] : ends[k + 2]])
-        tests.append(t_test(both[: cut - ends[k]], both[cut - ends[k] :], widening))
-    return [min(1.0, (len(logs) - 1) * p_value) for p_value in tests]
+class _Judged:
+    """Tests of the cuts of a series.  Most stay as they are when one cut is taken out, and are kept."""
+
+    def __init__(self, logs: Values) -> None:
+        self._logs = logs
+        self._level = cache(self._level_of)
+        self._between = cache(self._difference_between)
+
+    def p_values(self, cuts: list[int]) -> list[float]:
+        """P-value of each cut, between the levels before and after it."""
+        n = len(self._logs)
+        ends = [0, *cuts, n]
+        widening = _widening(n, [self._level(start, end) for start, end in pairwise(ends)])
+        tests = (_p_value(*self._between(*part), widening) for part in zip(ends, cuts, ends[2:], strict=False))
+        return [min(1.0, (n - 1) * p_value) for p_value in tests]
+
+    def _difference_between(self, start: int, cut: int, end: int) -> tuple[float, float, int]:
+        both = _clipped(self._logs[start:end])
+        return _difference(both[: cut - start], both[cut - start :])
+
+    def _level_of(self, start: int, end: int) -> tuple[float, float]:
+        """Squares of what a level scatters around its mean, and products of neighbors."""
+        level = _clipped(self._logs[start:end])
+        rest = level - level.mean()
+        return float((rest * rest).sum()), float((rest[1:] * rest[:-1]).sum())
 
 
-def _widening(levels: list[Values]) -> float:
+def _widening(n: int, levels: list[tuple[float, float]]) -> float:
     """How many times the error of a level's mean is what it would be of independent runs, 1 or more.
 
-    As of a first-order autoregressive series, by the likeness of neighbors within all levels.  To subtract the means of
-    the levels takes likeness away, by about (1 + 4 phi) / n for each of them (see `level_shifts.long_run_variance`).
+    Of `n` values, by the squares and the products of neighbors of each level.  As of a first-order autoregressive
+    series, by the likeness of neighbors within all levels.  To subtract the means of the levels takes likeness away, by
+    about (1 + 4 phi) / n for each of them (see `level_shifts.long_run_variance`).
     """
-    n, many = sum(map(len, levels)), len(levels)
-    rests = [level - np.mean(level) for level in levels]
-    squares = sum(float(np.sum(rest * rest)) for rest in rests)
+    many, squares = len(levels), sum(square for square, _ in levels)
     if squares == 0:
         return 1.0
-    r = sum(float(np.sum(rest[1:] * rest[:-1])) for rest in rests) / squares
+    r = sum(products for _, products in levels) / squares
     alike = (r * n + many) / max(n - 4 * many, n / 2) - _ALIKE_BY_CHANCE / np.sqrt(n)
     alike = min(max(alike, 0.0), _MOST_ALIKE)
     return float(np.sqrt((1 + alike) / (1 - alike)))
