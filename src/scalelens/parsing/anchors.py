@@ -64,10 +64,12 @@ class _Anchors(NamedTuple):
 @functools.lru_cache(maxsize=8)
 def anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
     by_name = {name_of(format): format for format in formats}
-    pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
-    texts = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
+    names_of: dict[str, list[str]] = {header: [] for header in HEADERS}
+    for anchor, name in sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS}):
+        names_of.setdefault(anchor, []).append(name)
+    texts = sorted(names_of)
     methods = {name: methods_of(format) for name, format in by_name.items()}
-    takers = [[name for anchor, name in pairs if anchor == text] for text in texts]
+    takers = [names_of[text] for text in texts]
     of_json = {
         index: names[0] for index, names in enumerate(takers) if len(names) == 1 and "take_json" in methods[names[0]]
     }
