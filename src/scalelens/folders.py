@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import stat
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -31,6 +32,22 @@ def user_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path
 def cache_folder() -> Path:
     """Where what can be made again is kept: `$XDG_CACHE_HOME/scalelens`, or `~/.cache/scalelens`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scalelens"
+
+
+def own_cache_folder() -> Path | None:
+    """That folder, made where there is none; None where it cannot be made, or others can write to it."""
+    try:
+        folder = cache_folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder if is_ours_alone(folder) else None
+    except (OSError, RuntimeError):  # the latter where there is no home
+        return None
+
+
+def is_ours_alone(path: Path) -> bool:
+    """Whether the user owns a file or folder, and nobody else can write to it."""
+    found = path.lstat()
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def files_of(folder: Path, suffix: str) -> dict[str, Path]:

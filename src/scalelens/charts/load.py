@@ -16,6 +16,8 @@ Altair chart made by `style.figure`, or raises UserError if there is nothing to 
 the documentation, with fixed headings: Shows, Query, Encodings, Source.  The query computes; the chart only draws.
 """
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,13 +31,16 @@ from scalelens.old_names import with_old_columns
 HEADINGS = ("Shows", "Query", "Encodings", "Source")
 
 
+_USERS = "SCALELENS_CHARTS", "name a folder of chart files"
+
+
 def load(folders: Sequence[Path] = ()) -> dict[str, ModuleType]:
     """All charts by name, of the package and of `folders`.  A user's chart replaces a built-in one of the same name.
 
     Raises UserError for a file of `folders` that is not a chart, with what it lacks.
     """
     charts = {name: module for name, module in modules_of(scalelens.charts).items() if hasattr(module, "QUERY")}
-    for folder in user_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
+    for folder in user_folders(folders, *_USERS):
         charts |= {path.stem: _checked(user_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
     return dict(sorted(charts.items()))
 
@@ -50,12 +55,27 @@ def _checked(module: ModuleType, path: Path) -> ModuleType:
     return module
 
 
+def is_chart(name: str) -> bool:
+    """Whether there is a chart of that name."""
+    return _own_chart(name) is not None or name in load()
+
+
 def find(name: str, folders: Sequence[Path] = ()) -> ModuleType:
     """The chart of that name.  Raises UserError with the names that exist."""
+    if not user_folders(folders, *_USERS) and (own := _own_chart(name)):
+        return own
     known = load(folders)
     if name not in known:
         raise UserError(f"there is no chart '{name}'", did_you_mean(name, known) or f"there are: {', '.join(known)}")
     return known[name]
+
+
+def _own_chart(name: str) -> ModuleType | None:
+    """A chart of the package, without loading the others."""
+    if name not in {module.name for module in pkgutil.iter_modules(scalelens.charts.__path__)}:
+        return None
+    module = importlib.import_module(f"{scalelens.charts.__name__}.{name}")
+    return module if hasattr(module, "QUERY") else None
 
 
 def title(chart: ModuleType) -> str:

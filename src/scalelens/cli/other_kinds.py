@@ -33,10 +33,13 @@ def refuse_command(name: str) -> None:
 
 def refuse_chart(name: str) -> None:
     """Raises UserError where a name that is not a chart is that of a query."""
-    from scalelens.charts.load import load as load_charts
     from scalelens.queries.load import paths_of_queries
 
-    if name not in load_charts() and name in paths_of_queries(()):
+    if name not in paths_of_queries(()):
+        return
+    from scalelens.charts.load import is_chart
+
+    if not is_chart(name):
         raise UserError(
             f"the query {name} has no chart",
             f"see its rows: scalelens query {name}, or draw two of its columns with --sql, --x and --y",

@@ -4,6 +4,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
+from scalelens import arrow_compute as pc
 from scalelens.database.record_state import among, content_of, number_of
 from scalelens.database.record_tables import State
 from scalelens.warehouse.live import FORGOTTEN, Live, newness
@@ -28,7 +29,7 @@ class EntryLoader:
 
     def contents_of(self, paths: Collection[str]) -> set[int]:
         """Contents that some paths had before."""
-        return set(self.entry_records.filter(among(self.entry_records, "path", paths))["content"].to_pylist())
+        return set(pc.filter(self.entry_records, among(self.entry_records, "path", paths))["content"].to_pylist())
 
     def load(self, contents: set[int]) -> Live:
         """What counts of some contents, and of the files that are always needed."""
@@ -46,7 +47,7 @@ class EntryLoader:
     def _known_entries(self, contents: set[int]) -> tuple[dict[str, Entry], dict[str, Entry]]:
         """Entries that counted before: by path, and by content those whose batch has its rows."""
         wanted: dict[int, set[tuple[int, str, bool]]] = defaultdict(set)
-        for row in self.entry_records.filter(among(self.entry_records, "content", contents)).to_pylist():
+        for row in pc.filter(self.entry_records, among(self.entry_records, "content", contents)).to_pylist():
             wanted[row["record"]].add((row["content"], row["path"], row["has_rows"]))
         paths: dict[str, Entry] = {}
         providers: dict[str, Entry] = {}

@@ -11,10 +11,8 @@ looking for the file.
 
 import contextlib
 import hashlib
-import os
 import re
 import secrets
-import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from scalelens.database import views
 from scalelens.database.stand_ins import BUILTIN, SHARED, USERS, in_place_of, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
-from scalelens.folders import cache_folder
+from scalelens.folders import is_ours_alone, own_cache_folder
 from scalelens.queries.header import Query, is_builtin, names_in
 from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
@@ -107,23 +105,16 @@ def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
 def macro_file(queries: Mapping[str, Query]) -> Path | None:
     """The file of our own among some queries, which is made where it is not there; None where it cannot be."""
     own = [query for query in queries.values() if is_builtin(query.path)]
+    folder = own_cache_folder()
+    if folder is None:
+        return None
     try:
-        folder = cache_folder()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_ours_alone(folder):
-            return None
         file = folder / f"queries-{digest_of(own)}-{duckdb.__version__}.duckdb"
         if not file.exists():
             make(file, own)
-        return file if _is_ours_alone(file) else None
+        return file if is_ours_alone(file) else None
     except (OSError, duckdb.Error):
         return None
-
-
-def _is_ours_alone(path: Path) -> bool:
-    """Whether the user owns a file or folder, and nobody else can write to it."""
-    found = path.lstat()
-    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def digest_of(queries: Iterable[Query]) -> str:

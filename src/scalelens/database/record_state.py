@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scalelens import arrow_compute as pc
 from scalelens.database.record_rows import record_tables
 from scalelens.database.record_tables import State, UpdateContext
 from scalelens.parsing.archive_names import LOGS_IN_JSON, archives_of, is_archive
@@ -110,8 +111,6 @@ def _table(columns: list[Any], schema: pa.Schema) -> pa.Table:
 
 def among(table: pa.Table, column: str, values: Iterable[object]) -> pa.Array:
     """For each row, whether its value is one of these."""
-    import pyarrow.compute as pc  # slow to load, and only an update needs it
-
     kind = table.schema.field(column).type
     return pc.is_in(table[column], value_set=pa.array(list(values), kind))
 

@@ -9,6 +9,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from scalelens import arrow_compute as pc
 from scalelens.tables import FILES, INT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column
 
 _RUN_BASICS = (
@@ -86,7 +87,7 @@ class State(msgspec.Struct):
 
 def in_order(name: str, table: pa.Table) -> pa.Table:
     """A table sorted by its columns in ORDERS."""
-    return table.sort_by([(column, "ascending") for column in ORDERS[name]])
+    return pc.sorted_by(table, ORDERS[name])
 
 
 def create_record_tables(connection: duckdb.DuckDBPyConnection, records: RecordTables, needed: set[str]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 import pyarrow as pa
 
+from scalelens import arrow_compute as pc
 from scalelens.database.entry_loader import EntryLoader
 from scalelens.database.record_rows import live_batches, record_tables
 from scalelens.database.record_state import (
@@ -121,8 +122,8 @@ def _updated_tables(
     """
     new = record_tables(live, runs)
     members = old.tables["members"]
-    run_ids = set(members.filter(among(members, "file_id", contents))["run_id"].to_pylist())
-    in_runs = set(members.filter(among(members, "run_id", run_ids))["file_id"].to_pylist())
+    run_ids = set(pc.filter(members, among(members, "file_id", contents))["run_id"].to_pylist())
+    in_runs = set(pc.filter(members, among(members, "run_id", run_ids))["file_id"].to_pylist())
     if not in_runs <= contents | {entry.file_id for entry in live.paths.values()}:
         return None
     kept = {
@@ -141,20 +142,16 @@ def _updated_tables(
 
 def _replaced(old: pa.Table, new: pa.Table, contents: set[int]) -> pa.Table:
     """A table by content, with the rows of some contents replaced by new ones."""
-    return pa.concat_tables([_without(old, "content", contents), new.filter(among(new, "content", contents))])
+    return pa.concat_tables([_without(old, "content", contents), pc.filter(new, among(new, "content", contents))])
 
 
 def _files_of(files: pa.Table, contents: Collection[str], others: bool = False) -> pa.Table:
     """The rows of `files` of some contents, or of all others."""
-    import pyarrow.compute as pc  # slow to load, and only an update needs it
-
     texts = pc.coalesce(files["file_id"], files["path"])
     are_of_contents = pc.is_in(texts, value_set=pa.array(list(contents), pa.string()))
-    return files.filter(pc.invert(are_of_contents) if others else are_of_contents)
+    return pc.filter(files, pc.invert(are_of_contents) if others else are_of_contents)
 
 
 def _without(table: pa.Table, column: str, values: Collection[object]) -> pa.Table:
     """The rows of a table whose value is none of these."""
-    import pyarrow.compute as pc
-
-    return table.filter(pc.invert(among(table, column, values)))
+    return pc.filter(table, pc.invert(among(table, column, values)))

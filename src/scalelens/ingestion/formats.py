@@ -5,11 +5,11 @@ import hashlib
 from pathlib import Path
 from types import ModuleType
 
-import scalelens.parsers
 from scalelens.errors import UserError
-from scalelens.folders import modules_of, user_folders, user_module
+from scalelens.folders import user_folders, user_module
 from scalelens.ingestion.head_words import HeadWords
-from scalelens.parsing.format_file import name_of
+from scalelens.ingestion.known_formats import our_formats
+from scalelens.parsing.format_file import is_of_lines, name_of
 
 
 @functools.lru_cache(maxsize=2)
@@ -30,7 +30,7 @@ class Formats:
     @functools.cached_property
     def first(self) -> list[ModuleType]:
         """File formats that are tried before the lines of a file are read."""
-        return [format for format in self.of_files if not getattr(format, "LAST", False)]
+        return [format for format in self.of_files if not vars(format).get("LAST")]
 
     def may_own(self, head: bytes) -> list[ModuleType]:
         """Of the formats that are tried first, those that may own a file which begins like this."""
@@ -43,7 +43,7 @@ class Formats:
     @functools.cached_property
     def last(self) -> list[ModuleType]:
         """File formats that are tried when no other format takes anything from a file."""
-        return [format for format in self.of_files if getattr(format, "LAST", False)]
+        return [format for format in self.of_files if vars(format).get("LAST")]
 
     @functools.cached_property
     def owning(self) -> list[ModuleType]:
@@ -86,11 +86,12 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
 
     Raises UserError for a file that is not a format, with what it lacks.
     """
-    by_name = modules_of(scalelens.parsers)
+    by_name = our_formats()
     for folder in user_folders(folders, "SCALELENS_FORMATS", "give --formats a folder of format files"):
         by_name |= {path.stem: user_format(user_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
     ordered = [by_name[name] for name in sorted(by_name)]
-    return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])
+    of_lines = [format for format in ordered if is_of_lines(format)]
+    return Formats(of_lines, [format for format in ordered if format not in of_lines])
 
 
 def user_format(module: ModuleType, path: Path) -> ModuleType:

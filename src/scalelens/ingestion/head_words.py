@@ -15,7 +15,7 @@ class HeadWords:
     """Which of some formats may own a file."""
 
     def __init__(self, formats: Iterable[ModuleType]) -> None:
-        self._formats = [(format, {*getattr(format, "IN_HEAD", ())}) for format in formats]
+        self._formats = [(format, {*vars(format).get("IN_HEAD", ())}) for format in formats]
         self._of_any = [format for format, words in self._formats if not words]
         self._words = sorted(set().union(*(words for _, words in self._formats)))
         groups = [self._words[k : k + _AT_ONCE] for k in range(0, len(self._words), _AT_ONCE)]

@@ -363,7 +363,7 @@ class _Steps:
             k = np.searchsorted(starts, own, "right") - 1
             within = (k >= 0) & (own < ends[k])
             if rank is not None and columns["rank"].null_count < len(times):
-                within &= (columns["rank"].fill_null(rank).to_numpy() == rank)[here]
+                within &= (pc.coalesce(columns["rank"], pa.scalar(rank, columns["rank"].type)).to_numpy() == rank)[here]
             step[here] = np.where(within, steps[k], step[here])
             inside[here] |= within
         return pa.array(step, mask=~inside)
@@ -378,7 +378,7 @@ class _Places:
     @functools.cached_property
     def _numbers(self) -> list[tuple[Any, list[str | None]]]:
         """Of each column a number for each row, and the text that it stands for."""
-        encoded = [column.dictionary_encode("encode") for column in self.columns]
+        encoded = [pc.dictionary_encode(column, "encode") for column in self.columns]
         return [(column.indices.to_numpy(), column.dictionary.to_pylist()) for column in encoded]
 
     def on(self, *values: str | None) -> Any:

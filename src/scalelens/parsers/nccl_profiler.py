@@ -31,6 +31,7 @@ from scalelens.parsing.values import json_count, rank_in_name
 from scalelens.tabular.cells import lines_of
 
 VERSION = 1
+IN_HEAD = (b'"cat":',)
 
 _KINDS = rb"(?:GROUP|COLL|P2P)(?:_API)?|KERNEL_LAUNCH|PROXY|NET|NET_IB|NET_SOCK|GPU|CE_COLL|CE_SYNC|CE_BATCH"
 _FIRST = re.compile(rb'\s*\[\s*\{"name": ?"[^"]{1,80}", ?"cat": ?"(?:' + _KINDS + rb')", ?"ph": ?"b"')

@@ -25,6 +25,7 @@ from scalelens.tabular.cells import first_lines, lines_of
 from scalelens.units import factors
 
 VERSION = 4
+IN_HEAD = (b"pwr",)
 
 _DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _SCALES = factors("W", "mW")

@@ -27,6 +27,7 @@ from scalelens.parsing.values import integer
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
+IN_HEAD = (b"Dispatch_ID", b"workload_name")
 
 _SPAN = {"Start_Timestamp", "End_Timestamp"}
 _OF_DISPATCHES = {"Dispatch_ID", "Kernel_Name", "GPU_ID", "Grid_Size", "Workgroup_Size", *_SPAN}

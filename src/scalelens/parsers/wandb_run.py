@@ -56,6 +56,7 @@ from scalelens.tabular.history.writing import write_history
 VERSION = 2
 
 _MAGIC = b":W&B\xe1\xbe\x00"
+IN_HEAD = (_MAGIC,)
 _OWN = Own("_step", "_timestamp", ("_runtime",))
 
 

@@ -152,7 +152,7 @@ class LineDispatcher:
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
         self._anchors = anchors_of(tuple(formats))
-        self._find = self._anchors.finder.find_matches_as_indexes
+        self._find = self._anchors.finder.of_block(0)
         self._offers: dict[tuple[int, ...], Offer] = {}  # by the anchors of a line
         self._claiming: dict[str, _Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
@@ -168,6 +168,7 @@ class LineDispatcher:
         rest = b""
         for block in blocks:
             text = rest + block
+            self._find = self._anchors.finder.of_block(len(block))
             end = end_of_whole_lines(text)
             rest = text[end:]
             if end:

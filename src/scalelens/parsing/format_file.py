@@ -11,12 +11,29 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 
+# What the search for the formats of a file asks of them: constants, and which of these methods their readers have.
+CONSTANTS = ("VERSION", "ANCHORS", "IN_HEAD", "LAST", "SECOND_READ", "GUESSES", "SETTINGS_ALONE")
+_METHODS = ("take_json", "take_records", "take_alike")
+METHODS = "METHODS"  # name of the latter where a format's file is not loaded
+
 FORMAT_HEADINGS = ("Tool", "Versions", "Yields", "Source", "Samples")
 
 
 def name_of(format: ModuleType) -> str:
     """Name of a format: that of its file."""
     return format.__name__.rpartition(".")[2]
+
+
+def is_of_lines(format: ModuleType) -> bool:
+    """Whether a format takes lines of a file, not whole files."""
+    return "ANCHORS" in vars(format)
+
+
+def methods_of(format: ModuleType) -> tuple[str, ...]:
+    """The methods that not every reader has, of the reader of a line format."""
+    if METHODS in vars(format):
+        return tuple(vars(format)[METHODS])
+    return tuple(name for name in _METHODS if hasattr(vars(format).get("Reader"), name))
 
 
 def title(format: ModuleType) -> str:

@@ -71,7 +71,7 @@ def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     work = np.flatnonzero(pc.is_in(categories, _WORK).to_numpy(zero_copy_only=False))
     if not len(work):
         return pa.nulls(len(names), pa.string())
-    name, category = (column.take(pa.array(work)).dictionary_encode("encode") for column in (names, categories))
+    name, category = (pc.dictionary_encode(pc.take(column, pa.array(work)), "encode") for column in (names, categories))
     name_texts, category_texts = name.dictionary.to_pylist(), category.dictionary.to_pylist()
     # Many events share few names: each pair of name and category is looked at once, as one number.
     width = len(category_texts)
@@ -84,7 +84,7 @@ def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
         of_pair[pair] = _PLACES[kernel_class(name_texts[pair // width], category_texts[pair % width])]
     places = np.full(len(names), _PLACES[None], np.int8)
     places[work] = of_pair[pair_of_event]
-    return _PLACED.take(pa.array(places))
+    return pc.take(_PLACED, pa.array(places))
 
 
 def with_class(events: pa.RecordBatch) -> pa.RecordBatch:

@@ -71,7 +71,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         self.count(table, rows.num_rows)
         if table in _TRACES:
             first, last = pc.ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
-            self.add_traced(rows["rank"].unique().to_pylist(), first, last)
+            self.add_traced(pc.unique(rows["rank"]).to_pylist(), first, last)
         elif table == "steps":  # of one rank
             ends: list[_Row] = [{}, {}]
             for name in {"rank", "step", "attempt", "ts", "ts_origin"} & {*rows.column_names}:
@@ -86,8 +86,8 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     def _add_losses_of_columns(self, rows: pa.Table) -> None:
         if not {"step", "loss"} <= {*rows.column_names} or ("rank" in rows.column_names and rows["rank"][0].is_valid):
             return
-        rows = rows.filter(pc.is_valid(rows["loss"]))
-        few = rows.filter(pc.is_in(rows["step"], pa.array(_roundest(*pc.ends(rows["step"])), rows["step"].type)))
+        rows = pc.filter(rows, pc.is_valid(rows["loss"]))
+        few = pc.filter(rows, pc.is_in(rows["step"], pa.array(_roundest(*pc.ends(rows["step"])), rows["step"].type)))
         times = few["step_s"].to_pylist() if "step_s" in few.column_names else [None] * few.num_rows
         self.keep_losses(zip(few["step"].to_pylist(), few["loss"].to_pylist(), times, strict=True))
 

@@ -258,12 +258,12 @@ def texts(values: Sequence[Any]) -> pa.Array:
         with contextlib.suppress(pa.ArrowException, OverflowError):
             numbers = pa.array(values)
             if numbers.type == pa.int64():
-                numbers = numbers.dictionary_encode()
-                return numbers.dictionary.cast(pa.string()).take(numbers.indices)
+                numbers = pc.dictionary_encode(numbers)
+                return pc.take(pc.cast(numbers.dictionary, pa.string()), numbers.indices)
     if {*map(type, values)} <= {int, str, NoneType}:
         index_of = {value: k for k, value in enumerate({*values})}
         each = pa.array([text_of(value) for value in index_of], pa.string())
-        return each.take(pa.array(np.fromiter(map(index_of.__getitem__, values), np.int32, len(values))))
+        return pc.take(each, pa.array(np.fromiter(map(index_of.__getitem__, values), np.int32, len(values))))
     return pa.array([text_of(value) for value in values], pa.string())
 
 

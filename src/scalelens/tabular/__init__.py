@@ -12,10 +12,26 @@ and one for the lines of a log these:
 
     tabular.is_text(head)
     tabular.read_lines_as(source, rows, SHAPE, COLUMNS)
+
+Their modules are loaded when they are used: most formats need a few of this folder, and a log may need none.
 """
 
-from scalelens.tabular.steps import has_header, read_as
-from scalelens.tabular.steps import read_table as read
-from scalelens.tabular.unknown_logs.read import is_text, read_lines, read_lines_as
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scalelens.tabular.steps import has_header, read_as
+    from scalelens.tabular.steps import read_table as read
+    from scalelens.tabular.unknown_logs.read import is_text, read_lines, read_lines_as
 
 __all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as"]
+_MODULES = {"has_header": "steps", "read": "steps", "read_as": "steps"}
+_NAMES = {"read": "read_table"}  # in their modules, where they are other ones
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'unknown_logs.read')}")
+    value = globals()[name] = getattr(module, _NAMES.get(name, name))
+    return value

@@ -54,7 +54,7 @@ class GroupWriter:
         parts = [(False, rows)]
         if table in APART:
             has_value = pc.is_valid(rows[APART[table]])
-            parts = [(True, rows.filter(has_value)), (False, rows.filter(pc.invert(has_value)))]
+            parts = [(True, pc.filter(rows, has_value)), (False, pc.filter(rows, pc.invert(has_value)))]
         for is_apart, part in parts:
             groups = self._groups.setdefault((table, is_apart), _RowGroups(GROUP_ROWS[table]))
             for group in groups.add(part):

@@ -169,8 +169,8 @@ def _parted(batches: list[pa.RecordBatch], column: str) -> tuple[list[pa.RecordB
         nulls = batch[column].null_count
         if 0 < nulls < batch.num_rows:
             has_value = pc.is_valid(batch[column])
-            without.append(batch.filter(pc.invert(has_value)))
-            having.append(batch.filter(has_value))
+            without.append(pc.filter(batch, pc.invert(has_value)))
+            having.append(pc.filter(batch, has_value))
         else:
             (without if nulls else having).append(batch)
     return without, having

@@ -61,8 +61,8 @@ class _Writer:
         stamps, _ = block.dense(self.own.clock)
         scales, timed = stamp_scales(stamps)
         measured = np.zeros(len(steps), bool)
-        columns["ts"] = pa.array(np.where(timed, stamps / scales * 1e6, 0).round().astype(np.int64), mask=~timed).cast(
-            _TIME
+        columns["ts"] = pc.cast(
+            pa.array(np.where(timed, stamps / scales * 1e6, 0).round().astype(np.int64), mask=~timed), _TIME
         )
         for role, column in MEASURED.items():
             if (reading := self.found.by_role.get(role)) and reading.column in block.columns:
@@ -75,7 +75,7 @@ class _Writer:
             columns[column] = pa.array(values, mask=~present)
             measured |= present
         if "step_s" in columns:
-            columns["value_kind"] = pc.if_else(columns["step_s"].is_valid(), self.kind, pa.scalar(None, pa.string()))
+            columns["value_kind"] = pc.if_else(pc.is_valid(columns["step_s"]), self.kind, pa.scalar(None, pa.string()))
         if epoch := self.found.by_role.get("epoch"):
             values, present = block.dense(epoch.column)
             columns["epoch"] = pa.array(values, mask=~present)
@@ -151,13 +151,13 @@ class _Writer:
         order = np.argsort(rows, kind="stable")
         rows, which = rows[order], pa.array(which[order])
         self.rows.put_columns("metrics", {
-            "line": block.lines[rows], "attempt": block.attempts[rows], "step": step.take(pa.array(rows)),
-            "name": pa.array(names).take(which), "value": values[order], "stat": "value",
-            "unit": pa.array([self.units[name] for name in names], pa.string()).take(which),
+            "line": block.lines[rows], "attempt": block.attempts[rows], "step": pc.take(step, pa.array(rows)),
+            "name": pc.take(pa.array(names), which), "value": values[order], "stat": "value",
+            "unit": pc.take(pa.array([self.units[name] for name in names], pa.string()), which),
         })  # fmt: skip
 
 
 def _filtered(values: Any, chosen: pa.Array) -> Any:
     if isinstance(values, np.ndarray):
         return values[chosen.to_numpy(zero_copy_only=False)]
-    return values.filter(chosen) if isinstance(values, pa.Array) else values
+    return pc.filter(values, chosen) if isinstance(values, pa.Array) else values
