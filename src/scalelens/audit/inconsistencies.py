@@ -7,7 +7,7 @@ from scalelens.audit import few_rows, identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, aligned, constants, twice
+from scalelens.audit.forms import accusing, aligned, constants, twice, typed_rows
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
@@ -38,6 +38,7 @@ from scalelens.audit.prose import (
     roles,
     terms,
     totals,
+    typed,
 )
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
@@ -63,11 +64,13 @@ _STATEMENTS = (
     listed.find,
     few_rows.find,
     twice.find,
+    typed_rows.find,
     aligned.find,
     retold.find,
     headed.find,
     neighbors.find,
     of_cells.find,
+    typed.find,
     labelled.find,
     exchanged.find,
     echoes.find,

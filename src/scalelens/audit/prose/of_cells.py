@@ -1,14 +1,14 @@
 """What a sentence derives from the cells of a table that its words name.
 
 "From 8 to 16 nodes the job saves 45.7 %", "Germany would have emitted 6.7 times as much", "forward and backward take
-268 ms together", "Q needs 9.3 GB less than L": rows are named by their labels, columns by their headings, and in a table
-whose columns are the runs the other way round.  A number is explained if any two cells of a column give it, or if the
-numbers of the text around it do.  It is accused if none does, and one slip would make it what the named cells give, of
-which there are so few that a slip would not fit them by chance.
+268 ms together", "Q needs 9.3 GB less than L": rows are named by their labels and columns by their headings, or the other
+way round where the columns of a table are the runs.  A number is explained if any two cells of a column give it, or if
+the numbers of the text around it do.  It is accused if none does, and one slip would make it what the named cells give,
+of which there are so few that a slip would not fit them by chance.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from math import log10
@@ -21,7 +21,7 @@ from scalelens.audit.headings import meaning_of_heading
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.operands import Operand, operand_of, with_spelled
 from scalelens.audit.quantities import value
-from scalelens.audit.wording import about, matters, table_name, with_unit
+from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
 _FAR = 30  # lines from a table to its sentence
@@ -29,7 +29,9 @@ _MOST_ROWS, _MOST_COLUMNS, _MOST_NUMBERS = 24, 14, 24
 _BY_CHANCE = 0.05
 _NEARLY = 0.006
 _LEAST_DIGITS = 2
-_CLAUSE = re.compile(r"; |: |\. |(?<=>), (?:and |but )?(?!<)|, (?:while|whereas|but|and)\b| (?:and|but|while|whereas) (?=[a-z])")
+_CLAUSE = re.compile(
+    r"; |: |\. |(?<=>), (?:and |but )?(?!<)|, (?:while|whereas|but|and)\b| (?:and|but|while|whereas) (?=[a-z])"
+)
 _MARKED = re.compile(r"<(\d+)>")
 _WORD = re.compile(r"[a-z][a-z0-9]*|\d+(?:\.\d+)?[a-z]*")
 _CHANGES = re.compile(
@@ -42,7 +44,9 @@ _PART = re.compile(r"\b(?:of|at|reach\w*|keeps?|kept|retain\w*|efficien\w+|share
 _TOGETHER = re.compile(r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|all)\b")
 _EFFICIENCY = re.compile(r"\befficien\w+|\bof (?:linear|ideal|perfect)\b")
 _KINDS = {
-    "time": re.compile(r"\b(?:faster|slower|fast|speed\w*|time|runtime|long|longer|shorter|latency|seconds|minutes|hours)\b"),
+    "time": re.compile(
+        r"\b(?:faster|slower|fast|speed\w*|time|runtime|long|longer|shorter|latency|seconds|minutes|hours)\b"
+    ),
     "rate": re.compile(r"\b(?:faster|slower|fast|speed\w*|rate|throughput)\b"),
     "bytes": re.compile(r"\bmemory\b|<\d+> (?:less|more) memory"),
     "energy": re.compile(r"\benergy\b"),
@@ -52,7 +56,26 @@ _PAIR, _DECADE = 2, 10
 _BASE = re.compile(r"\b(?:same|base\w*)\b")
 _WIDER = 2.0  # decades by which columns of many quantities are wider than rows of one
 _SLIPS = ("swapped", "ten", "a thousand", "differs")  # the rarest first
-_MINOR = {"the", "a", "an", "of", "and", "in", "on", "with", "for", "to", "at", "per", "vs", "by", "no", "as", "it", "is"}
+_MINOR = {
+    "the",
+    "a",
+    "an",
+    "of",
+    "and",
+    "in",
+    "on",
+    "with",
+    "for",
+    "to",
+    "at",
+    "per",
+    "vs",
+    "by",
+    "no",
+    "as",
+    "it",
+    "is",
+}
 _SETTINGS = ("devices", "nodes", "batch", "micro_batch", "length", "steps")
 
 
@@ -116,13 +139,13 @@ def _grids(table: TextTable) -> Iterator[_Grid]:
     rows, columns = range(len(table.cells)), range(1, len(table.headings))
     if not (1 < len(rows) <= _MOST_ROWS and 0 < len(columns) < _MOST_COLUMNS):
         return
-    cells = [[cell and operand_of(cell) for cell in row] for row in table.cells]
+    cells = [[operand_of(cell) if cell else None for cell in row] for row in table.cells]
     labels = tuple(texts[0] for texts in table.texts)
     meant = [meaning_of_heading(label).kind for label in labels]
     is_turned = 2 * sum(map(bool, meant)) > len(meant) or any(len(_units(cells, k) - {""}) > 1 for k in columns)
     is_turned |= _spread([[row[k] for row in cells] for k in columns]) > _spread(cells) + _WIDER
     if not is_turned:
-        kinds, headings = (tuple(each) for each in zip(*((table.meanings[k].kind, table.headings[k]) for k in columns)))
+        kinds, headings = tuple(table.meanings[k].kind for k in columns), tuple(table.headings[k] for k in columns)
         yield _Grid(table, labels, headings, tuple(tuple(row[1:]) for row in cells), kinds)
     for unit in {""} if is_turned else {unit for k in columns for unit in _units(cells, k)}:
         runs = [k for k in columns if is_turned or _units(cells, k) == {unit}]
@@ -168,6 +191,7 @@ def _given(number: Number, clause: str, context: str, numbers: list[Number], gri
     """What the cells that a clause names give for a number of its kind; [] if the clause names too little."""
     marks, before = (re.sub(rf"<{numbers.index(number)}>", " ", each) for each in (clause, context))
     named = _named(grid.runs, marks, numbers)
+    explicit = bool(named)
     if len(named) < _PAIR:
         named |= _named(grid.runs, before, numbers)
     if not named and not _TOGETHER.search(marks):
@@ -179,7 +203,7 @@ def _given(number: Number, clause: str, context: str, numbers: list[Number], gri
     columns = columns or {k for k, kind in enumerate(grid.kinds) if kind not in _SETTINGS}
     return [
         *_of_pairs(number, marks, clause, based, columns, grid),
-        *_of_sums(number, marks, _named(grid.runs, marks, numbers), columns, grid),
+        *_of_sums(number, marks, named if explicit else set(), columns, grid),
         *_of_quantities(number, named, _named(grid.quantities, marks, numbers), grid),
     ]
 
@@ -200,7 +224,8 @@ def _of_pairs(
                 if _PART.search(marks) and low < 1:
                     yield _Given(100 * low, 100 * high, "a / b", (a, b))
                 if _CHANGES.search(marks):
-                    yield _Given(*sorted((100 * abs(low - 1), 100 * abs(high - 1))), "a / b - 1", (a, b))
+                    ends = sorted((100 * abs(low - 1), 100 * abs(high - 1)))
+                    yield _Given(ends[0], ends[1], "a / b - 1", (a, b))
             elif number.unit and base(number.unit)[0] == base(a.number.unit)[0] and a.low > b.high:
                 size = float(base(number.unit)[1])
                 if _CHANGES.search(marks):
@@ -248,16 +273,20 @@ def _accused(number: Number, given: list[_Given]) -> tuple[_Given, str] | None:
     each, words = min(found, key=lambda pair: pair[0].high - pair[0].low)
     width = (each.high - each.low) / (2 * half) if half else 1.0
     near = [one for one in given if low <= _DECADE * one.high and one.low <= _DECADE * high]
-    chance = _distinct(near if words.endswith("differs") else given) * by_chance(words, digits_of(number.text)) * max(1.0, width)
+    chance = (
+        distinct((one.low, one.high) for one in (near if words.endswith("differs") else given))
+        * by_chance(words, digits_of(number.text))
+        * max(1.0, width)
+    )
     return (each, words) if chance <= _BY_CHANCE else None
 
 
-def _distinct(given: list[_Given]) -> int:
-    """How many values are given, those that are the same within their digits counted once."""
+def distinct(intervals: Iterable[tuple[float, float]]) -> int:
+    """How many values there are, those that are the same within their digits counted once."""
     number, end = 0, float("-inf")
-    for each in sorted(given, key=lambda each: each.low):
-        number += each.low > end
-        end = max(end, each.high) if each.low <= end else each.high
+    for low, high in sorted(intervals):
+        number += low > end
+        end = max(end, high)
     return number
 
 
@@ -296,7 +325,8 @@ def _finding(number: Number, given: _Given, words: str) -> Finding:
         "inconsistent",
         (number, *operands),
         f"{with_unit(number)} does not follow from {of}, which the sentence names: these give "
-        f"{about(right.low / size / 2 + right.high / size / 2)} {unit}".rstrip() + f" ({words}).",
+        f"{about(right.low / size / 2 + right.high / size / 2)} {unit}".rstrip()
+        + f" ({words}).",
         matters(value(number), right),
         given.text,
     )
