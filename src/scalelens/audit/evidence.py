@@ -85,7 +85,7 @@ def is_rare(chance: float, kind: str, is_named: bool) -> bool:
 def is_enough(finding: Finding, rule: str) -> bool:
     """Whether what a rule of prose/ or forms/ found is more than a coincidence, and nothing else explains it."""
     room, _, name = rule.rpartition(".")
-    if room in ("forms", "identities", ""):
+    if room in ("forms", "identities", "rows"):
         return not _is_explained(finding)
     limit = _limit(finding, name) if room == "prose" else None
     return limit is None or _coincidences(finding) <= limit

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from scalelens.audit import few_rows, identities
+from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, aligned, constants, twice, typed_rows
+from scalelens.audit.forms import accusing, aligned, constants, twice
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
@@ -43,6 +43,7 @@ from scalelens.audit.prose import (
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row, is_of_the_row_before
+from scalelens.audit.rows import few_rows, typed_rows
 from scalelens.folders import modules_of
 
 _STATEMENTS = (

@@ -1,10 +1,10 @@
 """What a sentence derives from the cells of a table that its words name.
 
 "From 8 to 16 nodes the job saves 45.7 %", "Germany would have emitted 6.7 times as much", "forward and backward take
-268 ms together", "Q needs 9.3 GB less than L": rows are named by their labels and columns by their headings, or the other
-way round where the columns of a table are the runs.  A number is explained if any two cells of a column give it, or if
-the numbers of the text around it do.  It is accused if none does, and one slip would make it what the named cells give,
-of which there are so few that a slip would not fit them by chance.
+268 ms together", "Q needs 9.3 GB less than L": rows are named by their labels and columns by their headings, or the
+other way round where the columns of a table are the runs.  A number is explained if any two cells of a column give it,
+or if the numbers of the text around it do.  It is accused if none does, and one slip would make it what the named cells
+give, of which there are so few that a slip would not fit them by chance.
 """
 
 import re
@@ -28,6 +28,7 @@ _FAR = 30  # lines from a table to its sentence
 _MOST_ROWS, _MOST_COLUMNS, _MOST_NUMBERS = 24, 14, 24
 _BY_CHANCE = 0.05
 _NEARLY = 0.006
+_MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
 _LEAST_DIGITS = 2
 _CLAUSE = re.compile(
     r"; |: |\. |(?<=>), (?:and |but )?(?!<)|, (?:while|whereas|but|and)\b| (?:and|but|while|whereas) (?=[a-z])"
@@ -271,6 +272,8 @@ def _accused(number: Number, given: list[_Given]) -> tuple[_Given, str] | None:
     if not found or max(each.low for each, _ in found) > min(each.high for each, _ in found):
         return None
     each, words = min(found, key=lambda pair: pair[0].high - pair[0].low)
+    if is_measured_twice(words, (low, high), (each.low, each.high)):
+        return None
     width = (each.high - each.low) / (2 * half) if half else 1.0
     near = [one for one in given if low <= _DECADE * one.high and one.low <= _DECADE * high]
     chance = (
@@ -279,6 +282,11 @@ def _accused(number: Number, given: list[_Given]) -> tuple[_Given, str] | None:
         * max(1.0, width)
     )
     return (each, words) if chance <= _BY_CHANCE else None
+
+
+def is_measured_twice(words: str, own: tuple[float, float], right: tuple[float, float]) -> bool:
+    """Whether only a digit differs, and so little that the number may be another measurement."""
+    return words.endswith("differs") and right[0] * (1 - _MEASURED) <= own[1] and own[0] <= right[1] * (1 + _MEASURED)
 
 
 def distinct(intervals: Iterable[tuple[float, float]]) -> int:

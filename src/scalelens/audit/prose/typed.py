@@ -18,7 +18,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.accusing import LOG
-from scalelens.audit.prose.of_cells import distinct
+from scalelens.audit.prose.of_cells import distinct, is_measured_twice
 from scalelens.audit.wording import about, matters, with_unit
 
 Type = tuple[tuple[str, int], ...]  # powers of atoms, sorted
@@ -100,14 +100,15 @@ def find(document: Document) -> Iterator[Finding]:
             if k != index and abs(document.sentences[k].line - sentence.line) <= _NEAR_LINES
             for each in typed[k]
         ]
-        accused = False
+        accused = []
         for target in own:
-            if accused or target.number.hedge or document.times[target.number.text, target.number.unit] > 1:
+            if target.number.hedge or document.times[target.number.text, target.number.unit] > 1:
                 continue
             operands = [each for each in [*own, *around] if each is not target][:_MOST]
             if found := _accused(target, operands):
-                accused = True
-                yield _finding(target, *found)
+                accused.append((found[2], target, found))
+        for _, target, (given, words, _) in sorted(accused, key=lambda each: each[0])[:1]:
+            yield _finding(target, given, words)
 
 
 def typed_of(sentence: Sentence) -> list[Typed]:
@@ -265,7 +266,8 @@ def _cancel(chosen: tuple[Typed, ...], signs: tuple[int, ...]) -> bool:
     return bool(up & down)
 
 
-def _accused(target: Typed, operands: list[Typed]) -> tuple[_Given, str] | None:
+def _accused(target: Typed, operands: list[Typed]) -> tuple[_Given, str, float] | None:
+    """What gives the number but for a slip, the slip, and how likely it is by chance; None if that is too likely."""
     if digits_of(target.number.text) < _LEAST_DIGITS or not target.type:
         return None
     number = target.number
@@ -281,12 +283,14 @@ def _accused(target: Typed, operands: list[Typed]) -> tuple[_Given, str] | None:
     if not found:
         return None
     each, words = min(found, key=lambda pair: pair[0].high - pair[0].low)
+    if is_measured_twice(words, (own_low, own_high), (each.low, each.high)):
+        return None
     width = max(1.0, (each.high - each.low) / max(2 * half, 1e-12)) if half else 1.0
     many = distinct((one.low, one.high) for one in given)
     sources = [{id(o) for o in pair[0].operands} for pair in found]
     chance = many * by_chance(words, digits_of(number.text)) * width
     chance *= _CONFIRMED if any(not (a & b) for a, b in combinations(sources, 2)) else 1.0
-    return (each, words) if chance <= _BY_CHANCE else None
+    return (each, words, chance) if chance <= _BY_CHANCE else None
 
 
 def _plain(text: str) -> tuple[str, float]:

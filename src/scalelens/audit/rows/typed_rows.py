@@ -14,6 +14,7 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.of_cells import is_measured_twice
 from scalelens.audit.prose.typed import Type, Typed, combined, type_of_label, typed_of
 from scalelens.audit.wording import about, matters, table_name, with_unit
 
@@ -138,7 +139,8 @@ def _of_formula(
     words = slip(_digits(claimed), low / claimed.size, high / claimed.size)
     if not words.endswith(_SLIPS) or not words:
         words = _slip_of_operand(claimed, given, signs, low, high)
-    if words:
+    own = (claimed.low / claimed.size, claimed.high / claimed.size)
+    if words and not is_measured_twice(words, own, (low / claimed.size, high / claimed.size)):
         yield _finding(table, claimed, given, (low, high), len(agreeing), words)
 
 
