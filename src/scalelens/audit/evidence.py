@@ -55,7 +55,7 @@ _FEW = 0.025  # other numbers of a text that a slip turns into one by chance
 _PER_TENFOLD = 3.0  # so much more must be shown where there are ten times as many
 
 
-def _by_chance(kind: str, digits: int) -> float:
+def by_chance(kind: str, digits: int) -> float:
     """The share of numbers of so many digits that a slip of this kind would turn into a given one; "" is any slip."""
     every = 9.0 * float(_DIGITS) ** (digits - 1)
     shares = {_DIGIT: 9 * digits / every, _SWAPPED: comb(digits, 2) / every, _SIGN: 2 / every, _FACTOR: 2 / every}
@@ -71,7 +71,7 @@ def needed_of_a_pair(kind: str, digits: int, alike: int) -> float:
 
     Two of them differ so by chance, too: the more there are, and the fewer digits they have, the more pairs do.
     """
-    return max(0.0, _PER_TENFOLD * log10(alike * _by_chance(kind, digits) / _FEW)) if alike else 0.0
+    return max(0.0, _PER_TENFOLD * log10(alike * by_chance(kind, digits) / _FEW)) if alike else 0.0
 
 
 def is_rare(chance: float, kind: str, is_named: bool) -> bool:
@@ -85,7 +85,7 @@ def is_rare(chance: float, kind: str, is_named: bool) -> bool:
 def is_enough(finding: Finding, rule: str) -> bool:
     """Whether what a rule of prose/ or forms/ found is more than a coincidence, and nothing else explains it."""
     room, _, name = rule.rpartition(".")
-    if room in ("forms", "identities", ""):
+    if room in ("forms", "identities", "rows"):
         return not _is_explained(finding)
     limit = _limit(finding, name) if room == "prose" else None
     return limit is None or _coincidences(finding) <= limit
@@ -114,16 +114,16 @@ def _coincidences(finding: Finding) -> float:
     kind = found["kind"] if found else ""
     numbers = finding.numbers
     if finding.evidence == _TWICE:
-        return _by_chance(kind, _digits_of(numbers[0].text))
+        return by_chance(kind, digits_of(numbers[0].text))
     if found and found["of"]:
         slipped = [each for each in numbers[1:] if found["of"].startswith(each.text)][:1]
     else:
         slipped = [numbers[0]] if found else list(numbers)
     ways = finding.evidence.count(", ") + 1
-    return ways * sum(_fitting(each, numbers) * _by_chance(kind, _digits_of(each.text)) for each in slipped)
+    return ways * sum(_fitting(each, numbers) * by_chance(kind, digits_of(each.text)) for each in slipped)
 
 
-def _digits_of(text: str) -> int:
+def digits_of(text: str) -> int:
     """How many digits of a printed number say something: 2 of "0.045" and of "4,500"."""
     plain = re.sub(r"[^\d.]", "", _EXPONENT.sub("", text))
     plain = plain if "." in plain else plain.rstrip("0")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from scalelens.audit import few_rows, identities
+from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
@@ -26,6 +26,7 @@ from scalelens.audit.prose import (
     listed,
     lone,
     neighbors,
+    of_cells,
     pairs,
     parts,
     physics,
@@ -37,10 +38,12 @@ from scalelens.audit.prose import (
     roles,
     terms,
     totals,
+    typed,
 )
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row, is_of_the_row_before
+from scalelens.audit.rows import few_rows, typed_rows
 from scalelens.folders import modules_of
 
 _STATEMENTS = (
@@ -62,10 +65,13 @@ _STATEMENTS = (
     listed.find,
     few_rows.find,
     twice.find,
+    typed_rows.find,
     aligned.find,
     retold.find,
     headed.find,
     neighbors.find,
+    of_cells.find,
+    typed.find,
     labelled.find,
     exchanged.find,
     echoes.find,

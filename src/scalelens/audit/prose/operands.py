@@ -106,10 +106,11 @@ def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
     spans = []
     for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
         spans.append((start, start + len(number.text), numbers.index(number)))
+    end = 0
     for number in number_words(sentence):
         numbers.append(number)
-        for match in re.finditer(rf"\b{re.escape(number.text)}\b", text):
-            spans.append((match.start(), match.end(), len(numbers) - 1))
+        if match := re.compile(rf"\b{re.escape(number.text)}\b").search(text, end):
+            spans.append((match.start(), end := match.end(), len(numbers) - 1))
     for start, end, index in sorted(set(spans), reverse=True):
         text = f"{text[:start]}<{index}>{text[end:]}"
     text = re.sub(r"(?<=\s)\*(?=\s)|\\times\b", "×", text)
