@@ -14,8 +14,8 @@ and one for the lines of a log these:
     tabular.read_lines_as(source, rows, SHAPE, COLUMNS)
 """
 
-from scalelens.tabular.steps import has_header, read_as
+from scalelens.tabular.steps import has_header, read_as, read_runs
 from scalelens.tabular.steps import read_table as read
 from scalelens.tabular.unknown_logs.read import is_text, read_lines, read_lines_as
 
-__all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as"]
+__all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as", "read_runs"]
