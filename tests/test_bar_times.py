@@ -113,6 +113,12 @@ def test_where_rates_and_elapsed_seconds_disagree_only_the_seconds_count() -> No
     assert {(round(time.step_s), time.steps) for time in times.by_step.values()} == {(4, 2), (4, 3)}
 
 
+def test_equal_rates_give_equal_times() -> None:
+    """The last bits of what is computed would look like a scatter of a millionth of a billionth."""
+    times = read([(1 / 3.17, 1)] * 100)[0].by_step
+    assert {time.step_s for time in times.values()} == {1 / 3.17}
+
+
 def test_coarse_digits_give_no_single_steps() -> None:
     """A tenth of a second printed: the error of a step of a second grows to more than half of it."""
     rng = random.Random(2)

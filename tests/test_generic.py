@@ -19,11 +19,12 @@ from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
 from scalelens.tabular.cells import TableRecord, csv_header
-from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_names import read_name, words_of
 from scalelens.tabular.column_values import ColumnValues, Survey, stamp_scales
 from scalelens.tabular.growth import Growth
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 from scalelens.tabular.roles import assign, mapped
+from scalelens.tabular.unpowered import lacking_power
 
 LOADED = formats.load()
 
@@ -354,6 +355,60 @@ def test_means_of_steps_are_of_runs_once_a_map_says_their_unit(tmp_path: Path) -
     assert asked(one, tmp_path, statement, told) == [("run_mean", 3.7)]
 
 
+def test_times_of_whole_runs_are_compared_once_a_map_says_that_all_did_the_same(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "gpus,total_time_h", "1,10.2", "2,5.3")
+    told = asked(path, tmp_path, "SELECT phase, span_s FROM phases ORDER BY span_s", "epoch_time=total_time_h:h")
+    assert told == [("epoch", pytest.approx(19080)), ("epoch", pytest.approx(36720))]
+
+
+@pytest.mark.parametrize("name", ["time_h", "total_time (h)", "duration_h"])
+def test_an_h_after_a_time_is_of_hours(name: str) -> None:
+    assert words_of(name)[1] == "h"
+    assert words_of("latency_h")[1] is None  # of a height, a half, or anything
+
+
+def test_utilization_beside_steps_or_an_energy_is_not_told_to_lack_a_power() -> None:
+    assert lacking_power(b"step,gpu_util,gpu_mem\n1,97,30\n") is None
+    assert lacking_power(b"gpu_util,gpu_mem,energy_j\n97,30,5\n") is None
+    assert lacking_power(b"name,memory,price\na,30,5\n") is None
+
+
+# Markdown
+
+
+def test_a_document_with_a_study_says_so_and_is_read_when_asked(run: Run, tmp_path: Path) -> None:
+    """A README repeats what the logs beside it say: each run would count twice."""
+    study = tmp_path / "RESULTS.md"
+    study.write_text("# Results\n\n| GPUs | images/s |\n|---|---|\n| 1 | 390 |\n| 8 | 2950 |\n")
+    said = run("ingest", study, "-w", tmp_path / "w").err
+    assert "a document with a table of GPUs, images/s; --documents reads documents, too" in said
+    assert "plot -o figure.pdf" in run("ingest", study, "-w", tmp_path / "w", "--documents").err
+    rates = run("query", "throughput", "-w", tmp_path / "w", "--format", "csv").out
+    assert "390" in rates and "2950" in rates
+
+
+@pytest.mark.parametrize("rates", [("1,52", "2,95"), ("1,520", "2,950"), ("~390", "~770"), ("n/a", "fast")])
+def test_commas_that_may_stand_for_points_and_rough_numbers_are_not_read(
+    rates: tuple[str, str], tmp_path: Path
+) -> None:
+    text = f"| GPUs | images/s |\n|---|---|\n| 1 | {rates[0]} |\n| 2 | {rates[1]} |\n"
+    (tmp_path / "a.txt").write_text(text)
+    assert asked(tmp_path / "a.txt", tmp_path, "SELECT count(*) FROM steps") == [(0,)]
+
+
+def test_times_of_other_settings_are_not_those_of_steps(tmp_path: Path) -> None:
+    """A benchmark of inference has a row for each batch, of which the time goes up and down as that of steps does."""
+    sizes = [(batch, tokens) for tokens in (64, 128, 256) for batch in (1, 2, 4, 8, 16, 32, 64, 128)]
+    rows = [f"{k},{b},{n},{0.4 + n / 64 + b / 90:.3f},{b * n / 3:.1f}" for k, (b, n) in enumerate(sizes)]
+    path = table(tmp_path / "a.csv", ",batch_size,new_tokens,time (s),throughput (tokens/s)", *rows)
+    ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
+    assert "if time (s) is one, use --map" in note
+    same = table(
+        tmp_path / "b.csv", "batch_size,time_s,tokens_per_s", *(f"8,{0.4 + k % 3 / 9:.3f},9" for k in range(24))
+    )
+    assert asked(same, tmp_path, "SELECT count(step_s) FROM steps") == [(24,)]
+
+
 def test_words_that_are_no_outcomes_are_none(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "gpus,step_ms,status", "1,250,ok", "2,130,warm")
     assert asked(path, tmp_path, "SELECT DISTINCT outcome FROM runs") == [("unknown",)]
@@ -397,6 +452,13 @@ def test_energies_in_a_long_table_of_a_series_or_of_devices_are_no_runs(keys: st
         ("gpus,throughput\n4,4120\n8,8190\n", "use --map samples_per_s=throughput or --map tokens_per_s=throughput"),
         ("gpu,clock_mhz,power_w\n0,1310,214.5\n1,1305,211.9\n", "power_w is a power at no time"),
         ("gpu,clock_mhz,power\n0,1310,214.5\n1,1305,211.9\n", "--map step=COLUMN"),  # of any unit
+        ("gpu,num,images_per_s\nA100,1,780\nA100,8,5900\n", "if num counts the devices, use --map devices=num"),
+        ("gpus,total_time_h\n1,10.2\n4,2.8\n", "or, if all did the same, --map epoch_time=total_time_h:h compares"),
+        (
+            "timestamp, utilization.gpu [%], memory.used [MiB]\n2026/01/02 03:04:05.678, 97 %, 30211 MiB\n",
+            "add timestamp, index and power.draw to nvidia-smi's --query-gpu",
+        ),
+        ("time_s,cpu_percent,mem_percent\n0.0,31.5,12.0\n", "samples of cpu_percent, mem_percent without a power"),
         ("config,iter_no_of_all,x\na,1,0.25\nb,2,0.5\n", "use --map step=iter_no_of_all"),
         ("rank,model,step_ms\n0,a,250\n1,b,251\n", "model differs from row to row"),
         ("gpus,step_ms\n" + 11 * "4,250\n" + "8,251\n", "gpus differs from row to row"),  # steps, or repeats?
@@ -417,7 +479,8 @@ def test_what_is_no_table_of_steps_is_left_with_the_reason(text: str, lacking: s
 def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) -> None:
     ours = {name_of(format) for format in LOADED.last} - {"energy_table", "power_csv"}
     assert ours == {
-        "column_lines", "generic_csv", "generic_json", "generic_jsonl", "generic_lines", "headed_lines", "json_lists",
+        "column_lines", "generic_csv", "generic_json", "generic_jsonl", "generic_lines", "generic_markdown",
+                "headed_lines", "json_lists",
             "numbered_lines",
         "power_lines",
         "run_summary",

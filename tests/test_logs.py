@@ -161,6 +161,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE), (RUN, JOB), (RUN, NO_RATE)},
     "generic_json": {(ONE, NO_RATE), (RUN, NO_RATE)},
+    "generic_markdown": {(RUN, JOB)},
     "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
     # Means of an epoch stand in lines that count epochs alone; a rate without a time, such as an agent's, is of nobody
     # knows whom.

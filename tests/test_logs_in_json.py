@@ -46,6 +46,21 @@ def test_a_text_of_a_document_is_read_as_the_log_that_it_is(document, name: str,
     assert asked(tmp_path / "w", STEPS) == [(name, *plain(tmp_path))]
 
 
+@pytest.mark.parametrize(
+    "command", ["mpirun -np 8 python train.py --lr 0.1", ["mpirun", "-np", "8", "python", "train.py", "--lr", "0.1"]]
+)
+def test_the_command_beside_a_log_is_of_its_run(command: str | list[str], tmp_path: Path) -> None:
+    runs = [
+        {"command": command, "stderr": LOG},
+        {"command": "two\nlines", "stderr": LOG.replace("7", "6")},
+        {"out": LOG},
+    ]
+    (tmp_path / "study.json").write_text(json.dumps({"runs": runs}))
+    ingest([tmp_path / "study.json"], tmp_path / "w")
+    said = "SELECT string_split(path, '!')[2], value FROM params JOIN files USING (file_id) WHERE key = 'devices'"
+    assert asked(tmp_path / "w", said) == [("runs/0.err", "8")]
+
+
 def test_a_document_that_changes_has_the_logs_that_it_has_now(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
     file.write_text(json.dumps({"runs": [{"stdout": LOG}, {"stdout": LOG.replace("(", "(- ")}, {"stdout": LOG * 2}]}))

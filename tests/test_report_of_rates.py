@@ -40,6 +40,13 @@ def test_rates_of_models_of_one_size_each_are_drawn_without_a_name(run: Run, tmp
     assert (tmp_path / "figure.svg").stat().st_size > 0
 
 
+def test_ingest_names_the_figure_of_a_table_of_tokens(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "study.csv").write_text("gpus,tokens_per_s\n8,41200\n16,80100\n32,156000\n")
+    assert "scalelens plot -o figure.pdf" in run("ingest", tmp_path / "study.csv", "-w", tmp_path / "w").err
+    drawn = run("plot", "-o", tmp_path / "figure.svg", "-w", tmp_path / "w")
+    assert drawn.code == 0, drawn.err
+
+
 def test_times_of_steps_tell_more_than_rates(run: Run, tmp_path: Path) -> None:
     lines = STUDY.splitlines()
     timed = [f"{line},{'step_time_s' if k == 0 else 3.1}" for k, line in enumerate(lines)]
@@ -66,3 +73,16 @@ def test_nothing_is_said_without_rates() -> None:
     none = pl.DataFrame(schema=dict.fromkeys(("series", "devices", "baseline_devices"), pl.String))
     assert scaling_of_rates.sentences(none, {}) == []
     assert scaling_of_rates.nothing(none)
+
+
+def test_tables_of_a_text_are_drawn_by_their_headings(run: Run, tmp_path: Path) -> None:
+    tables = [
+        f"## {name}\n\n| GPUs | images/s |\n|---|---|\n| 1 | {rate} |\n| 2 | {1.9 * rate} |\n"
+        for name, rate in (("Narwhal", 390), ("Dugong", 201))
+    ]
+    (tmp_path / "results.txt").write_text("\n".join(tables))
+    assert run("ingest", tmp_path / "results.txt", "-w", tmp_path / "w").code == 0
+    drawn = run("plot", "scaling", "-o", tmp_path / "figure.svg", "-w", tmp_path / "w")
+    assert drawn.code == 0, drawn.err
+    figure = (tmp_path / "figure.svg").read_text()
+    assert "narwhal" in figure.lower() and "dugong" in figure.lower() and "row label" not in figure

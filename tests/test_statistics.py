@@ -238,6 +238,15 @@ def test_times_of_rounded_rates_are_as_coarse_as_the_next_time() -> None:
     assert widened(1.5, 2.5, np.array([1.5, 2.0, 2.5])) == (1.5, 2.5)  # all differ
 
 
+@pytest.mark.parametrize("count", [20, 100])
+def test_equal_times_of_a_rate_that_a_bar_rounds_are_as_coarse_as_the_rate(count: int) -> None:
+    interval = median_interval(np.full(count, 1 / 3.17))
+    assert interval[:2] == (pytest.approx(1 / 3.175), pytest.approx(1 / 3.165))
+    assert interval.kind == ("range" if count < 80 else "ci95")
+    of_no_rate = np.full(count, 0.3168871234567)
+    assert median_interval(of_no_rate)[:3] == (of_no_rate[0], of_no_rate[0], "range")
+
+
 def test_below_six_runs_the_range() -> None:
     assert median_interval_between_runs(np.array([3.0, 1.0, 2.0]))[:3] == (1.0, 3.0, "range")
     assert median_interval_between_runs(np.array([3.0]))[:3] == (None, None, None)

@@ -14,9 +14,12 @@ _SETTING = re.compile(r"(?:^|(?<=, ))([a-z]+(?:_[a-z]+)+) (?=\S)")
 
 
 def plain(settings: str) -> str:
-    """Settings as a query joins them, in words: `A100` for `device_model a100`, `micro batch size 4`."""
+    """Settings as a query joins them, in words: `A100` for `device_model a100`, `micro batch size 4`.
+
+    The label of a row in a table of runs says by itself what it is.
+    """
     named = _DEVICE.sub(lambda device: device_name(device[1]), settings)
-    return _SETTING.sub(lambda name: name[1].replace("_", " ") + " ", named)
+    return _SETTING.sub(lambda name: "" if name[1] == "row_label" else name[1].replace("_", " ") + " ", named)
 
 
 def device_name(model: str) -> str:

@@ -1,12 +1,13 @@
 """Prints the summary of an ingest: what was understood, what was not, how the runs ended, and what to do next."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalelens.cli.output import errors
 from scalelens.cli.pasting import in_warehouse, pasted
+from scalelens.parsing import lazy_re as re
 from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _OUTCOMES = {
     "unknown": _UNKNOWN,
 }  # in words, where they are not its own
 _DRAWN = {"power", "energy", "collective_benchmarks"}  # tables of which some chart draws any row
+_RATED_SIZES = re.compile(r"columns: (?=[^;]*\b(?:devices|nodes)=)[^;]*\b(?:tokens|samples)_per_s=")  # a study
 _FEWEST_RECORDS = 3  # of steps: the first two of a run are warm-up
 _OF_COLLECTIVES = {"nccl_profiler", "nccl_inspector", "flight_recorder"}  # drawn where ranks wait for each other
 _REASONS_SHOWN = 5  # of one status
@@ -113,7 +115,7 @@ def _note_and_columns(entry: "Entry") -> tuple[str, str]:
     return note, columns
 
 
-def _may_be_drawn(live: "Live", runs: Iterable["Run"]) -> bool:
+def _may_be_drawn(live: "Live", runs: Sequence["Run"]) -> bool:
     """Whether `plot` finds a chart for what was read, as far as the commit records tell."""
     counts: Counter[str] = Counter()
     timed = 0
@@ -124,6 +126,8 @@ def _may_be_drawn(live: "Live", runs: Iterable["Run"]) -> bool:
         if len({rank for part in run.parts for rank in part.facts.traced}) > 1:
             return True
     if not _DRAWN.isdisjoint(counts) or counts["steps"] >= _FEWEST_RECORDS or timed > 1:
+        return True
+    if len(runs) > 1 and any(_RATED_SIZES.search(entry.note or "") for entry in live.providers.values()):
         return True
     of_events = [
         entry for entry in live.providers.values() if any("events" in part.rows for part in entry.parts.values())

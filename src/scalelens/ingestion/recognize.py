@@ -24,7 +24,9 @@ from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import COMPRESSED, HEAD, Source, encoding_of
 from scalelens.parsing.sqlite_file import MAGIC, fault_of, schema_of
+from scalelens.tabular.markdown import study_in
 from scalelens.tabular.roles import in_words
+from scalelens.tabular.unpowered import lacking_power
 
 _DOCUMENT_SUFFIXES = (
     ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
@@ -108,6 +110,8 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     dispatcher.conclude()
     if rows.taken.keys() - formats.of_settings:
         return _finished(source, rows, unread)
+    if not rows.mapping and (lacking := lacking_power(text)):
+        return "unknown", lacking
     read = _finished(source, rows)[1] if note is None else note
     return "unknown", "; ".join(
         filter(None, (read, unread))
@@ -190,6 +194,8 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     name, text = source.name.lower(), source.text_head()
     is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(text))
     if not documents and (is_document or text.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
+        if name.endswith(".md") and (columns := study_in(text)):
+            return "document", f"a document with a table of {columns}; --documents reads documents, too"
         return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
 

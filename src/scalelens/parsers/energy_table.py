@@ -70,6 +70,7 @@ LAST = True  # any other format comes first
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
 _REPETITION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)  # of a measurement, not of a training
 _TRAINING = re.compile(r"(?<![a-z])(?:acc|loss|lr|learn|grad|epoch|step|token|throughput)", re.IGNORECASE)
+_ALL = re.compile(r"all|total|sum", re.IGNORECASE)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
 _MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
@@ -181,15 +182,27 @@ def _read_long(source: Source, table: LongTable, rows: Rows) -> str | None:
     if any(_RANK.fullmatch(key) and _are_numbers(records, key) for key in table.keys):
         return "each row is of another device, and nothing says which of them are of one run"
     whole = [record for record in records if not record.damage]
+    of_all = _of_all_devices(whole, table)
+    whole = [of_all] if of_all else whole
     for count, (record, name) in enumerate(zip(whole, names_of(whole, table), strict=True)):
         if count:
             rows.new_part()
-        rows.param("run", name, record.line)
+        if record is not of_all:
+            rows.param("run", name, record.line)
         _row(record.line, header, [str(record.cells.get(name) or "") for name in names], layout, rows)
     for record in records:
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
     return None
+
+
+def _of_all_devices(records: Sequence[TableRecord], table: LongTable) -> TableRecord | None:
+    """The record of all devices of a run, beside one for each of them: `gpu_index` is 0, 1 and ALL."""
+    if len(table.keys) != 1 or not _RANK.fullmatch(key := table.keys[0]):
+        return None
+    others = [record for record in records if amount(str(record.cells.get(key))) is None]
+    is_whole = len(others) == 1 < len(records) and _ALL.fullmatch(str(others[0].cells.get(key)).strip())
+    return others[0] if is_whole else None
 
 
 def _are_numbers(records: Iterable[TableRecord], key: str) -> bool:

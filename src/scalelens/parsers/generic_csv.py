@@ -39,6 +39,10 @@ A run's rate of tokens over the length of a sample (`seq_len`) is that of sample
 `Throughput (S/s)` are tokens and samples where `SeqLen (T)` is what lies between them.  A column `gpu` of names such
 as `h100_80gb` is the model of the devices.
 
+The time of a whole training is of the mean epoch beside `epochs` (`derived`); beside sizes alone it is not read, as
+nothing says that all runs did the same.  Where rows differ in a setting such as `batch_size` and nothing counts steps,
+a time is not that of a step.
+
 Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 

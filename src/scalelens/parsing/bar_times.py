@@ -208,10 +208,12 @@ def _smoothed(updates: Sequence[Update], start: Drawing | None, all_drawn: bool)
     seconds_ema, error = steps_ema * pace, steps_ema * pace * updates[0].error
     for k, update in enumerate(updates):
         missing = lost[k] and k > 0
-        steps_ema = a * (usual if missing else update.leap) + b * steps_ema
+        leap = usual if missing else update.leap
+        steps_ema = a * leap + b * steps_ema
         now = steps_ema * update.pace_s
         by_doubt = doubt * abs(update.pace_s - pace)
-        seconds.append((now - b * seconds_ema) / a)
+        # Of two equal rates it is exact: else the last bits of a float would tell apart what the bar does not.
+        seconds.append(leap * update.pace_s if update.pace_s == pace else (now - b * seconds_ema) / a)
         errors.append((now * update.error + b * error + b * by_doubt) / a)
         drift.append(update.error * update.leap * update.pace_s + by_doubt)
         doubt = b * doubt + (a * (update.leap - usual) if missing else 0.0)
@@ -225,7 +227,8 @@ def _smoothed_quotients(updates: Sequence[Update], start: Drawing | None) -> _Wa
     first = updates[0]
     seconds, errors = [first.leap * first.pace_s], [first.leap * first.pace_s * first.error]
     for before, now in itertools.pairwise(updates):
-        seconds.append(now.leap * (now.pace_s - b * before.pace_s) / a)
+        pace_s = now.pace_s if now.pace_s == before.pace_s else (now.pace_s - b * before.pace_s) / a
+        seconds.append(now.leap * pace_s)
         errors.append(now.leap * (now.pace_s * now.error + b * before.pace_s * before.error) / a)
     drift = [u.error * u.leap * u.pace_s for u in updates]
     return _Way(start, updates, seconds, errors, drift, _lost(updates, start, all_drawn=True))

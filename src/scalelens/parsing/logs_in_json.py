@@ -4,12 +4,13 @@
 
 A text of a document is a log if it has several lines and some of them recur with other numbers.  A list of lines is
 a text, too, and so is what a cell of a notebook printed.  Each log is read like a file in an archive, under the name
-of its place in the document: `study.json!runs/0.out`.
+of its place in the document: `study.json!runs/0.out`.  The command that stands beside it is its first line.
 """
 
 import io
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -59,8 +60,21 @@ def _logs_of(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             if _is_log(printed := _printed_by(cell)):
                 yield f"cell{number}.out", printed
     elif isinstance(value, dict | list):
+        command = _command_in(value) if isinstance(value, dict) else ""
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _logs_of(part, (*place, str(key)))
+            for name, text in _logs_of(part, (*place, str(key))):
+                yield name, (command + text if _text_of(part) is not None else text)
+
+
+def _command_in(run: dict[str, Any]) -> str:
+    """The line of the command that an object states, as a text or as a list of its words; empty without one."""
+    for key in ("command", "cmd"):
+        stated = run.get(key)
+        if isinstance(stated, list) and stated and all(isinstance(word, str) for word in stated):
+            stated = shlex.join(stated)
+        if isinstance(stated, str) and stated.strip() and not _LINE_END.search(stated.strip()):
+            return f"Command: {stated.strip()}\n"
+    return ""
 
 
 def _text_of(value: Any) -> str | None:

@@ -110,6 +110,8 @@ def _interval_of(
     """The interval of one run's values, shape (n,), in the order of steps and sorted."""
     n = len(ordered)
     low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
+    if low == high:  # equal as printed
+        low, high = widened(low, high, ordered) or (low, high)
     to_each_side = half_width(quantile) / sqrt(n_eff) if n_eff > 0 else 0.5
     if n < _fewest(quantile):
         of_what = "" if quantile == 0.5 else f" of the quantile {quantile:g}"

@@ -20,12 +20,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scalelens.tabular.steps import has_header, read_as
+    from scalelens.tabular.steps import has_header, read_as, read_runs
     from scalelens.tabular.steps import read_table as read
     from scalelens.tabular.unknown_logs.read import is_text, read_lines, read_lines_as
 
-__all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as"]
-_MODULES = {"has_header": "steps", "read": "steps", "read_as": "steps"}
+__all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as", "read_runs"]
+_MODULES = {"has_header": "steps", "read": "steps", "read_as": "steps", "read_runs": "steps"}
 _NAMES = {"read": "read_table"}  # in their modules, where they are other ones
 
 

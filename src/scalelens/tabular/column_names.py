@@ -35,6 +35,7 @@ SPELLINGS = {
 }  # fmt: skip
 SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
 
+_TIMED = {"time", "duration", "elapsed", "runtime", "walltime", "wallclock"}  # of which `h` at the end is the unit
 _TOTAL = {"total", "tot", "all", "overall", "combined"}
 _VALIDATION = {"val", "valid", "validation", "eval", "evaluation", "test", "dev"}
 _OTHER_LOSS = {
@@ -78,7 +79,7 @@ def words_of(name: str) -> tuple[str, str | None]:
     unit: str | None = None
     text = _GROUP.sub("", _CAMEL.sub("_", name.strip()).lower(), count=1).replace(" / ", "/")
     if match := _BRACKETS.search(text):
-        unit, text = SPELT.get(match[1]), text[: match.start()]
+        unit, text = "h" if match[1] == "h" else SPELT.get(match[1]), text[: match.start()]
         if unit is None:
             rate = _PER_SECOND.sub("_per_s", match[1])  # `speed [words/sec]` has no unit of time
             text = f"{'' if _SLASH.search(match[1]) else text}_{rate}"
@@ -96,6 +97,8 @@ def words_of(name: str) -> tuple[str, str | None]:
         unit = SPELT[words.pop()]
         if len(words) > 1 and words[-1] == "in":
             words.pop()
+    if unit is None and len(words) > 1 and words[-1] == "h" and words[-2] in _TIMED:  # total_time_h
+        unit = words.pop()
     if unit is None and len(words) > 2 and words[1] == "per" and words[0] in SPELT:  # ms_per_step
         unit, words[0] = SPELT[words[0]], "time"
     return "_".join(words), unit

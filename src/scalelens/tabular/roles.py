@@ -6,7 +6,7 @@ and the numbers stay metrics under their own names.
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scalelens.errors import UserError
@@ -15,6 +15,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
+from scalelens.tabular.rows_of_runs import is_setting
 from scalelens.units import UNITS
 
 _TIMES = ("batch_time", "epoch_time", "elapsed")
@@ -55,6 +56,9 @@ _PROFILED = re.compile(
 )
 
 _MEAN = re.compile(r"(?:avg|average|mean)[ _](?=.)|(?<=.)[ _](?:avg|average|mean)(?![A-Za-z])", re.IGNORECASE)
+_WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
+EPOCHS = {"epochs", "num_epochs", "n_epochs", "total_epochs", "number_of_epochs"}  # of a run
+_NUMBER_OF_THEM = {"num", "number", "count", "n", "quantity", "qty"}  # of the devices that a column beside it names?
 # Words of names of columns that may count steps or epochs, and of those that hold another number.
 _COUNTED = {
     "step": "step",
@@ -123,7 +127,7 @@ def assign(
     row, restarts = _what_a_row_is(columns, by_column)
     counted = [values for name, values in columns.items() if by_column.get(name, read_name(name))[0] == "epoch"]
     epochs = counted[0].falls if counted else 0
-    row = row if _is_of_training(columns, by_column) else ""
+    row = row if _is_of_training(columns, by_column) and not _is_sweep(columns, by_column) else ""
     readings = []
     for name, values in columns.items():
         if name in by_column:
@@ -164,13 +168,18 @@ def _is_device_model(reading: ColumnReading, columns: Mapping[str, ColumnValues]
 def _without_twins(
     readings: list[ColumnReading], columns: Mapping[str, ColumnValues], mapped: Collection[str]
 ) -> list[ColumnReading]:
-    """The readings; of two columns that say the same, as times since the start and since the only epoch began, one."""
+    """The readings; of two columns that say the same, one: a rank, and that by which a launcher labels the line.
+
+    So do the times since the start and since the only epoch began.
+    """
     said: set[tuple[object, ...]] = set()
     kept = []
     for reading in readings:
         values = columns[reading.column]
-        same = (reading.role, reading.unit, values.first, values.last, values.numbers, values.falls, values.leaps)
-        twin = reading.role in _TIMES and not values.constant and reading.column not in mapped and same in said
+        first = values.first if reading.role in _TIMES else number(values.first)  # rank 03 is rank 3
+        same = (reading.role, reading.unit, first, values.last, values.numbers, values.falls, values.leaps)
+        may_be = reading.role in (*_TIMES, "rank") and not values.constant and reading.column not in mapped
+        twin = may_be and same in said
         kept.append(reading._replace(role=None) if twin else reading)
         said.add(same)
     return kept
@@ -284,6 +293,16 @@ def _is_of_training(columns: Mapping[str, ColumnValues], by_column: Mapping[str,
     ):
         return False
     return any(by_column.get(name, read_name(name))[0] in _OF_TRAINING for name, values in columns.items())
+
+
+def _is_sweep(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> bool:
+    """Whether rows differ in a setting, such as `batch_size`, and nothing counts steps: each is another benchmark."""
+    roles = {by_column.get(name, read_name(name))[0] for name in columns}
+    if not roles.isdisjoint(("step", "batch", "epoch")):
+        return False
+    return any(
+        values.is_number and not values.constant and is_setting(words_of(name)[0]) for name, values in columns.items()
+    )
 
 
 def may_be_of_training(columns: Mapping[str, ColumnValues]) -> bool:
@@ -423,11 +442,34 @@ def mean_of(name: str) -> tuple[str | None, str | None]:
     return read_name(of_one) if of_one != name else (None, None)
 
 
+def is_whole_time(reading: ColumnReading) -> bool:
+    """Whether a column has the time of a whole training, with its unit."""
+    return bool(_WHOLE_TIME.fullmatch(reading.column) and reading.unit and not reading.is_text)
+
+
+def is_of_epochs(columns: Sequence[str]) -> bool:
+    """Whether columns have the time of a whole training and the number of its epochs, by their names."""
+    words = [words_of(column) for column in columns]
+    timed = any(_WHOLE_TIME.fullmatch(column) and unit for column, (_, unit) in zip(columns, words, strict=True))
+    return timed and any(name in EPOCHS for name, _ in words)
+
+
 def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReading]) -> str:
     """What --map could say of a table without steps: which of its columns may be one, by their names."""
     readings = list(readings)
-    has_sizes = any(reading.role in SIZES for reading in readings)
+    roles = {reading.role for reading in readings}
+    has_sizes = not roles.isdisjoint(SIZES)
+    if has_sizes and (whole := next(filter(is_whole_time, readings), None)):
+        as_epochs = shlex.quote(f"epoch_time={whole.column}:{whole.unit}")
+        return (
+            f"{whole.column} is the time of a whole run, and no column says how much each run did: add a column of its "
+            f"epochs; or, if all did the same, --map {as_epochs} compares them by it"
+        )
     readings = [reading for reading in readings if not reading.role and columns[reading.column].is_number]
+    if "device_model" in roles and not has_sizes:
+        for reading in readings:
+            if words_of(reading.column)[0] in _NUMBER_OF_THEM:
+                return f"if {reading.column} counts the devices, use --map {shlex.quote(f'devices={reading.column}')}"
     rate = next((one for one in readings if any(text.startswith("samples_per_s=") for text in one.choices)), None)
     if rate and has_sizes:
         return f"if {rate.column} is the rate of a run of that size, use {options(rate.choices)}"
@@ -447,7 +489,7 @@ def supposed(columns: Mapping[str, ColumnValues], readings: Iterable[ColumnReadi
         words = words_of(reading.column)[0].split("_")
         if not _NO_COUNT.intersection(words) and (word := next(filter(_COUNTED.get, words), None)):
             return f"if {reading.column} counts them, use --map {shlex.quote(f'{_COUNTED[word]}={reading.column}')}"
-    return "--map step=COLUMN says which column counts them"
+    return "if a column counts them under another name, --map step=COLUMN says which"
 
 
 def _is_power(unit: str) -> bool:

@@ -29,9 +29,14 @@ def told_by(header: Sequence[str], rows: Sequence[Sequence[str]], time: int, oth
         cells = [row[k] for row in rows]
         if len(cells) >= _FEWEST_WORDS and len({*cells}) == len(cells) and all(map(_is_word, cells)):
             return name
-        if counts_from_zero and _SETTING.fullmatch(name) and _is_series(cells):
+        if counts_from_zero and is_setting(name) and _is_series(cells):
             return name
     return None
+
+
+def is_setting(name: str) -> bool:
+    """Whether a column is called after what a benchmark sets: `batch_size`, `num_threads`."""
+    return _SETTING.fullmatch(name) is not None
 
 
 def _is_word(cell: str) -> bool:

@@ -14,10 +14,10 @@ from scalelens.parsing.configurations import settings_of_speed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
-from scalelens.tabular.column_names import metric_unit
+from scalelens.tabular.column_names import metric_unit, words_of
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
-from scalelens.tabular.roles import MOST_RUNS, SIZES, ColumnReading, mean_of, options
+from scalelens.tabular.roles import EPOCHS, MOST_RUNS, SIZES, ColumnReading, is_whole_time, mean_of, options
 from scalelens.tabular.table import StepTable
 
 RUN_SETTINGS = (
@@ -41,7 +41,6 @@ _OF_TRAININGS = re.compile(
 )
 _SHOWS_SPEED_OF_TRAINING = {"samples_per_s", "tokens_per_s", "epoch_time"}
 _OF_A_MEAN = {"batch_time", "epoch_time"}
-_WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
 _LISTS = ("[", "{")  # begin a text that is a list of values
 _AMOUNT = re.compile(r"[-+~<>]?\s?\d[\d.,]*\s?(?:%|ms|s|sec|min|h|[KMG]i?B|k?W|k?Wh|k?J|[x\u00d7])")  # 44%, 1.9x
 _PATH = re.compile(r"(?:[^/\s]*/){2,}([^/\s]+?)(?:\.[A-Za-z]{2,5})?")
@@ -60,14 +59,17 @@ _MOST_REPEATS = 10  # of one run
 
 
 def as_means(readings: Sequence[ColumnReading]) -> list[ColumnReading]:
-    """The readings of a table of runs: `avg_epoch_s` is the time of an epoch, `total_time_s` that of the training."""
+    """The readings of a table of runs: `avg_epoch_s` is the time of an epoch, `total_time_s` that of the training.
+
+    Beside the epochs of each run (`epochs`), the time of the training tells the mean of one.
+    """
     taken = {reading.role for reading in readings}
     done = []
     for reading in readings:
         role, unit = mean_of(reading.column)
         if reading.role is None and role in _OF_A_MEAN and unit and role not in taken:
             reading = reading._replace(role=role, unit=unit, refusal=None, choices=())
-        elif _WHOLE_TIME.fullmatch(reading.column) and reading.unit and not reading.is_text:
+        elif reading.role in (None, "elapsed") and is_whole_time(reading):
             reading = reading._replace(role=None, refusal=None, choices=())
         done.append(reading)
     return done
@@ -82,7 +84,7 @@ def runs_in(
     """
     if not _has_speeds(readings):
         return []
-    of_sizes = _has_sizes(survey, readings)
+    of_sizes = has_sizes(survey, readings)
     if not of_sizes and not _may_state_configurations(survey, readings):
         return []
     settings = [reading.column for reading in readings if reading.is_text or reading.role in RUN_SETTINGS]
@@ -96,10 +98,18 @@ def runs_in(
 def _has_speeds(readings: Sequence[ColumnReading]) -> bool:
     """Whether rows have a time or a rate, and nothing counts records."""
     roles = {reading.role for reading in readings}
-    return bool(_SHOWS_SPEED & roles) and not _OF_RECORDS & roles
+    return bool(_SHOWS_SPEED & roles or _whole_epochs(readings)) and not _OF_RECORDS & roles
 
 
-def _has_sizes(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
+def _whole_epochs(readings: Sequence[ColumnReading]) -> tuple[ColumnReading, ColumnReading] | None:
+    """The time of the whole training and the number of its epochs, where each has one column, and an epoch no time."""
+    times = [reading for reading in readings if reading.role is None and is_whole_time(reading)]
+    epochs = [reading for reading in readings if not reading.is_text and words_of(reading.column)[0] in EPOCHS]
+    of_epochs = any(reading.role == "epoch_time" for reading in readings)
+    return (times[0], epochs[0]) if len(times) == len(epochs) == 1 and not of_epochs else None
+
+
+def has_sizes(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
     """Whether sizes differ from row to row."""
     roles = {reading.role: reading.column for reading in readings if reading.role}
     sizes = [survey.columns[roles[role]] for role in SIZES if role in roles]
@@ -167,12 +177,14 @@ def _length_of_spans(records: Sequence[TableRecord], column: str, settings: Sequ
     return 0
 
 
-def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readings: Sequence[ColumnReading]) -> None:
+def write_runs(
+    rows: Rows, records: Sequence[TableRecord], survey: Survey, readings: Sequence[ColumnReading], title: str = ""
+) -> None:
     """A part of the file for each row: its settings are facts of the run, its time and rates means over the run.
 
     Texts without a role that differ from row to row are one more setting: rows that differ in them are not repeats.
     A text that is another one in each row is the run's name; beside sizes that differ in each row it is only that.
-    A status is how the run ended.
+    A status is how the run ended.  `title` is of the table, one more setting.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -196,7 +208,9 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
         if name:
             path = _PATH.fullmatch(str(record.cells[name]))
             rows.param("run", path[1] if path else str(record.cells[name]), record.line)
-        texts = (record.cells.get(column) for column in labels)
+        elif title and "run" not in table.columns:
+            rows.param("run", title, record.line)
+        texts = (title, *(record.cells.get(column) for column in labels))
         if label := " · ".join(str(text) for text in texts if _is_word(text)):
             rows.param("row_label", label, record.line)
         _write_measured(rows, record, table, scope)
@@ -284,14 +298,18 @@ def _is_setting(reading: ColumnReading) -> bool:
 
 
 def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: str | None) -> None:
-    unclear = _rate_of(table) if scope is None else None
+    unclear, whole_epochs = _rate_of(table) if scope is None else None, _whole_epochs(table.readings)
     for reading in table.metrics:
         value = number(record.cells.get(reading.column))
         if value is None or _is_setting(reading):
             continue
-        if reading.unit in UNITS_OF_KIND["time"] and _WHOLE_TIME.fullmatch(reading.column):
+        if reading.unit in UNITS_OF_KIND["time"] and is_whole_time(reading):
             whole_s = value * UNITS_OF_KIND["time"][reading.unit]
             rows.add("phases", record.line, attempt=0, phase="run", span_s=whole_s, origin="logged")
+            epochs = number(record.cells.get(whole_epochs[1].column)) if whole_epochs else None
+            if epochs and epochs > 0:
+                mean_s = whole_s / epochs
+                rows.add("phases", record.line, attempt=0, phase="epoch", epoch=0.0, span_s=mean_s, origin="derived")
         unit = None if reading is unclear else metric_unit(reading.column, reading.unit, reading.role)
         rows.metric(record.line, None, None, None, reading.column, value, unit, "mean")
     measured = {column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns}

@@ -38,7 +38,7 @@ from scalelens.tabular.roles import (
     may_be_of_training,
     supposed,
 )
-from scalelens.tabular.runs import RUN_SETTINGS, as_means, runs_in, write_runs
+from scalelens.tabular.runs import RUN_SETTINGS, as_means, has_sizes, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
@@ -75,6 +75,24 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
         return lacking
     write_rows(source, rows, records, survey, [*map(_of_the_job, readings)], by_stamps=True)
     return None
+
+
+def read_runs(tables: Sequence[tuple[str, list[TableRecord]]], rows: Rows) -> str | None:
+    """Rows of tables of runs of different sizes, each with its title.  Returns why none is such a table."""
+    lacking = "no table in it has runs of different sizes with a time or a rate"
+    written: list[ColumnReading] = []
+    for title, records in tables:
+        survey = Survey(iter(records))
+        readings = as_means(assign(survey.columns, rows.mapping))
+        if not has_sizes(survey, readings) or not (runs := runs_in(survey, readings, records.copy)):
+            lacking = lacks(survey, readings) or lacking
+            continue
+        if written:
+            rows.new_part()
+        written += readings
+        write_runs(rows, runs, survey, readings, title)
+    rows.assigned = [*dict.fromkeys(written)]
+    return None if written else lacking
 
 
 def _of_the_job(reading: ColumnReading) -> ColumnReading:

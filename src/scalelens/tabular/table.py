@@ -44,6 +44,7 @@ class StepTable:
     """
 
     def __init__(self, readings: Sequence[ColumnReading], by_stamps: bool = False) -> None:
+        self.readings = readings
         self.columns = {reading.role: reading for reading in readings if reading.role}
         self.of_run = [role for role in OF_RUN if role in self.columns]
         self.factors = {role: reading.factor for role, reading in self.columns.items()}

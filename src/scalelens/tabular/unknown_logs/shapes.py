@@ -63,7 +63,9 @@ _CONFIGURATION = re.compile(
     re.IGNORECASE,
 )
 _OTHER_COUNT = re.compile(
-    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|cv|trials?|seeds?)(?![a-z])", re.IGNORECASE
+    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|cv|trials?|seeds?)(?![a-z])"
+    r"|(?<![a-z])(?:acc(?:uracy)?|correct|hits?|top)(?![a-z])",  # `Acc: 246/1440` are the right ones of the samples
+    re.IGNORECASE,
 )
 _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
 # `ResNet18 epoch: 3`; of these words, none is the name of what is trained.
