@@ -100,6 +100,7 @@ ARGUMENTS = {
     "compare": "a=fp32-r1 b=bf16-r1", "compare_evidence": "a=fp32-r1 b=bf16-r1", "differences": "a=fp32-r1 b=bf16-r1",
     "compared_runs": "a=fp32-r1 b=bf16-r1", "accuracy_course": "score_name=loss",
     "run_names": "--columns name,run_id", "not_compared": "--columns run_id,reason",
+    "not_timed": "--columns run_id,reason",
 }  # fmt: skip
 
 
