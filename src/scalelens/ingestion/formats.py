@@ -91,7 +91,7 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
         by_name |= {path.stem: user_format(user_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
     ordered = [by_name[name] for name in sorted(by_name)]
     of_lines = [format for format in ordered if is_of_lines(format)]
-    return Formats(of_lines, [format for format in ordered if format not in of_lines])
+    return Formats(of_lines, [format for format in ordered if not is_of_lines(format)])
 
 
 def user_format(module: ModuleType, path: Path) -> ModuleType:
