@@ -20,6 +20,7 @@ from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.accusing import LOG
 from scalelens.audit.prose.of_cells import distinct, is_measured_twice
 from scalelens.audit.wording import about, matters, with_unit
+from scalelens.units import UNITS, factors
 
 Type = tuple[tuple[str, int], ...]  # powers of atoms, sorted
 
@@ -36,23 +37,28 @@ _NOUNS = {
     "request": "requests? req reqs queries query",
     "layer": "layers?",
 }
-_SIZES: dict[str, tuple[tuple[tuple[str, int], ...], float]] = {
-    "s": ((("s", 1),), 1), "sec": ((("s", 1),), 1), "second": ((("s", 1),), 1), "ms": ((("s", 1),), 1e-3),
-    "us": ((("s", 1),), 1e-6), "min": ((("s", 1),), 60), "minute": ((("s", 1),), 60), "h": ((("s", 1),), 3600),
-    "hr": ((("s", 1),), 3600), "hour": ((("s", 1),), 3600), "d": ((("s", 1),), 86400), "day": ((("s", 1),), 86400),
-    "w": ((("J", 1), ("s", -1)), 1), "kw": ((("J", 1), ("s", -1)), 1e3), "mw": ((("J", 1), ("s", -1)), 1e6),
-    "watt": ((("J", 1), ("s", -1)), 1),
-    "j": ((("J", 1),), 1), "joule": ((("J", 1),), 1), "kj": ((("J", 1),), 1e3), "wh": ((("J", 1),), 3600),
-    "kwh": ((("J", 1),), 3.6e6), "mwh": ((("J", 1),), 3.6e9), "gwh": ((("J", 1),), 3.6e12),
-    "byte": ((("B", 1),), 1), "kb": ((("B", 1),), 1e3), "mb": ((("B", 1),), 1e6), "gb": ((("B", 1),), 1e9),
-    "tb": ((("B", 1),), 1e12), "pb": ((("B", 1),), 1e15),
-    "flop": ((("flop", 1),), 1), "gflop": ((("flop", 1),), 1e9), "tflop": ((("flop", 1),), 1e12),
-    "pflop": ((("flop", 1),), 1e15),
-    "gco2": ((("co2", 1),), 1), "gco2eq": ((("co2", 1),), 1), "gco2e": ((("co2", 1),), 1),
-    "kg": ((("co2", 1),), 1e3), "kgco2": ((("co2", 1),), 1e3), "kgco2eq": ((("co2", 1),), 1e3),
-    "t": ((("co2", 1),), 1e6), "tonne": ((("co2", 1),), 1e6), "tco2eq": ((("co2", 1),), 1e6),
-    "tco2": ((("co2", 1),), 1e6), "eur": ((("money", 1),), 1), "usd": ((("money", 1),), 1),
+_KINDS: dict[str, Type] = {
+    "time": (("s", 1),), "power": (("J", 1), ("s", -1)), "energy": (("J", 1),), "bytes": (("B", 1),),
+    "operations": (("flop", 1),),
 }  # fmt: skip
+_WORDS = {
+    "s": "s sec second", "ms": "ms", "us": "us", "min": "min minute", "h": "h hr hour", "d": "d day",
+    "W": "w watt", "kW": "kw", "MW": "mw", "J": "j joule", "kJ": "kj", "Wh": "wh", "kWh": "kwh", "MWh": "mwh",
+    "B": "byte", "kB": "kb", "MB": "mb", "GB": "gb", "TB": "tb",
+    "FLOP": "flop", "GFLOP": "gflop", "TFLOP": "tflop", "PFLOP": "pflop",
+}  # fmt: skip
+_OTHERS = {  # what scalelens.units has no name for: the mass of CO2 and money have no other units here
+    "gwh": (_KINDS["energy"], 1000 * factors("MWh")["MWh"]), "pb": (_KINDS["bytes"], 1000 * factors("TB")["TB"]),
+    **dict.fromkeys(("gco2", "gco2eq", "gco2e"), ((("co2", 1),), 1.0)),
+    **dict.fromkeys(("kg", "kgco2", "kgco2eq"), ((("co2", 1),), 1e3)),
+    **dict.fromkeys(("t", "tonne", "tco2eq", "tco2"), ((("co2", 1),), 1e6)),
+    **dict.fromkeys(("eur", "usd"), ((("money", 1),), 1.0)),
+}  # fmt: skip
+_SIZES: dict[str, tuple[Type, float]] = _OTHERS | {
+    word: (_KINDS[UNITS[unit].quantity], float(UNITS[unit].factor))
+    for unit, words in _WORDS.items()
+    for word in words.split()
+}
 _TFLOPS = re.compile(r"([gtp]flop)s$")  # a rate: "312 TFLOPS"
 _ONE = r"[A-Za-zµ][A-Za-z0-9µ]*"
 _JOIN = r"(?: ?/ ?| per | a (?=(?:step|second|day|node|gpu|epoch)\b)|-(?=(?:hours?|days?|seconds?)\b))"
