@@ -18,6 +18,7 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
+from scalelens.tabular import markdown
 from scalelens.tabular.cells import TableRecord, csv_header
 from scalelens.tabular.column_names import read_name, words_of
 from scalelens.tabular.column_values import ColumnValues, Survey, stamp_scales
@@ -760,3 +761,17 @@ NO_HISTORIES = {  # lists of objects in a document that are no course of a train
 def test_objects_that_count_no_course_are_not_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.json").write_text(json.dumps(NO_HISTORIES[name], indent=1))
     assert asked(tmp_path / "a.json", tmp_path, "SELECT count(*) FROM steps") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| GPUs | price per hour |\n|---|---|\n| 1 | 2.10 |\n| 8 | 15.90 |",
+        "| GPUs | images/s |\n|---|---|\n| many | fast |\n| few | slow |",
+        "| GPUs | images/s |\n|---|---|\n| 8 | 1,52 |\n| 16 | 2,95 |",  # a comma that may be a decimal mark
+    ],
+)
+def test_other_tables_of_markdown_are_no_study(table: str) -> None:
+    assert markdown.study_in(f"# Results\n\n{table}\n".encode()) is None
+    study = "| GPUs | images/s |\n|---|---|\n| 8 | 1520 |\n| 16 | 2950 |"
+    assert markdown.study_in(f"# Results\n\n{study}\n".encode()) is not None
