@@ -16,8 +16,8 @@ ASKED = sorted(name for name, query in QUERIES.items() if not query.is_helper)
 LISTINGS = {  # they show, count or add up what is recorded; whatever else is asked computes, and must explain itself
     "annotation_summary", "collective_benchmarks", "compared_runs", "compared_traces", "configuration", "contradictions",
     "differences", "exclusions", "kernel_launches", "kernel_sequences", "kernel_summary", "kernel_tree", "launch_stats",
-    "memory_copies", "not_compared", "op_summary", "planned_runs", "power_clock", "power_over_time", "run_matrix", "run_names",
-    "runs_overview", "time_to_train", "trace_diff", "trace_steps",
+    "memory_copies", "not_compared", "not_timed", "op_summary", "planned_runs", "power_clock", "power_over_time",
+    "run_matrix", "run_names", "runs_overview", "time_to_train", "trace_diff", "trace_steps",
 }  # fmt: skip
 STATISTICS = sorted({*ASKED, "accuracy_curve", "model_flops"} - LISTINGS)
 

@@ -21,13 +21,16 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+import scalelens.parsers
 from asking import answer, connect
 from asking import ask as ask_query
 from conftest import FIXTURES
 from logs import megatron_line
 from scalelens.database.execute import frame as answer_of
 from scalelens.errors import UserError
+from scalelens.folders import modules_of
 from scalelens.ingestion import batch as reading
+from scalelens.ingestion import formats
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.walk import WalkedFile
@@ -173,6 +176,7 @@ def test_compressed_bytes_are_another_content(logs: Path, home: Path) -> None:
 
 def test_a_newer_parser_reads_again(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(logs / "0.log", logs / "copy.log")
+    monkeypatch.setattr(formats, "our_formats", lambda: modules_of(scalelens.parsers))  # what is kept is of their files
     ingest([logs], home)
     monkeypatch.setattr(megatron, "VERSION", megatron.VERSION + 1)
     monkeypatch.setitem(megatron.COLUMNS, "lm loss", "accuracy")
