@@ -6,6 +6,10 @@ CREATE MACRO notes(sentences) AS nullif(array_to_string(sentences, '; '), '');
 -- A text as an SQL literal, for composed SQL.
 CREATE MACRO quoted(text) AS '''' || replace(text, '''', '''''') || '''';
 
+-- A path as a word of a shell.
+CREATE MACRO shell_word(path) AS
+    if(regexp_full_match(path, '[\w@%+=:,./-]+'), path, '''' || replace(path, '''', '''"''"''') || '''');
+
 -- The arguments that select records, for composed SQL.
 CREATE MACRO selection(runs, epochs, warmup, exclude) AS
     format('runs := {}, epochs := {}, warmup := {}, exclude := {}', quoted(runs), quoted(epochs::VARCHAR), warmup, quoted(exclude));

@@ -5,8 +5,8 @@ Versions: tables with a rule of dashes below their names; bold numbers, thousand
 Yields: steps, phases, metrics, params
 Source: https://github.github.com/gfm/#tables-extension-; tabular/role_table.py says which names are recognized
 
-A document is read with --documents alone: a README repeats what the logs beside it say, and each run would count twice.
-A text that is no document, as results.txt, is read like any table, where no format takes a line of it.
+A document is read only with --documents: a README repeats what the logs beside it say, and each run would count twice.
+Any other text, such as results.txt, is read like a table if no other format takes a line of it.
 
 Columns become roles as in generic_csv, and each row is a run, where devices or nodes differ from row to row beside a
 rate or a time with its unit.  All other tables are passed over.  Of several studies in a text, each heading is a

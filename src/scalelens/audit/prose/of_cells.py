@@ -26,8 +26,8 @@ from scalelens.units import base
 
 _FAR = 30  # lines from a table to its sentence
 _MOST_ROWS, _MOST_COLUMNS, _MOST_NUMBERS = 24, 14, 24
-_BY_CHANCE = 0.05
-_NEARLY = 0.006
+_BY_CHANCE = 0.05  # how many unrelated numbers a slip may be expected to mend
+_NEARLY = 0.006  # by which rounded cells may miss
 _MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
 _LEAST_DIGITS = 2
 _CLAUSE = re.compile(

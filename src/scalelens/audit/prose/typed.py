@@ -7,7 +7,7 @@ three numbers nearby whose types fit exactly are few, so that a slip away from t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, product
@@ -73,9 +73,13 @@ _PUE = re.compile(r"\bpue(?: of| is|:| =|=)? $")
 _COUNT = re.compile(r"(?![\d,]+000$)[\d,]+")
 _MARKS = re.compile(r"[*_`$\\~]+")
 _KEY = re.compile(r"^\W*([A-Za-z][A-Za-z0-9/ ()-]*?)(?:\s{2,}|\s*[:=]\s+|\t)(?=[\d$])")
-_NEAR, _NEAR_LINES, _MOST = 4, 14, 12
-_BY_CHANCE, _CONFIRMED, _WIDE, _NEARLY = 0.03, 0.1, 1.06, 0.006
-_LEAST_DIGITS, _LEAST_ROUND = 2, 1
+_NEAR, _NEAR_LINES = 4, 14  # sentences before a number, and lines, of which numbers may explain it
+_MOST = 12  # of these numbers
+_BY_CHANCE = 0.03  # how many unrelated numbers a slip may be expected to mend
+_CONFIRMED = 0.1  # of that, where two ways without a number in common give the same
+_WIDE = 1.06  # ends of a product that are farther apart tell nothing
+_NEARLY = 0.006  # by which rounded operands may miss
+_LEAST_DIGITS = 2
 _SLIPS = ("swapped", "ten", "a thousand", "60", "3,600", "differs")
 
 
@@ -167,18 +171,13 @@ def _type_of(tail: str, before: str, label: str) -> tuple[Type, float] | None:
     if _PUE.search(before) or label.lower() == "pue":
         return (), 1.0
     match = _TAIL.match(tail)
-    parts = _SPLIT.split(match[1]) if match else []
-    words = parts[::2]
-    known = [_atom(word) for word in words]
-    if known and known[0]:
-        for k, found in enumerate(known):
-            if not found:
-                return None
-            sign = -1 if k and not parts[2 * k - 1].startswith("-") else 1
-            for atom, power in found[0].items():
-                powers[atom] = powers.get(atom, 0) + sign * power
-            size *= found[1] ** sign
-        each = (_OF.search(before) or _EACH.search(before)) if len(known) == 1 else None
+    words = _SPLIT.split(match[1]) if match else []
+    if words and _atom(words[0]):
+        joined = _joined(words)
+        if not joined:
+            return None
+        powers, size = joined
+        each = (_OF.search(before) or _EACH.search(before)) if len(words) == 1 else None
         if each and (whole := _atom(each[1])):
             powers = _over(powers, whole[0])
     elif label:
@@ -187,8 +186,30 @@ def _type_of(tail: str, before: str, label: str) -> tuple[Type, float] | None:
         powers = {"item": 1, "step": -1}
     if label and powers and (per := type_of_label(label, dict(powers))):
         return per[0], size
-    kind = tuple(sorted((atom, power) for atom, power in powers.items() if power))
+    kind = _type(powers)
     return (kind, size) if kind else None
+
+
+def _joined(words: list[str]) -> tuple[dict[str, int], float] | None:
+    """What words give with a `/`, a `per` or a hyphen between any two, and its size; None if one of them is no unit."""
+    powers, size = dict[str, int](), 1.0
+    for k in range(0, len(words), 2):
+        found = _atom(words[k])
+        if not found:
+            return None
+        sign = -1 if k and not words[k - 1].startswith("-") else 1
+        _multiply(powers, found[0].items(), sign)
+        size *= found[1] ** sign
+    return powers, size
+
+
+def _multiply(powers: dict[str, int], by: Iterable[tuple[str, int]], sign: int) -> None:
+    for atom, power in by:
+        powers[atom] = powers.get(atom, 0) + sign * power
+
+
+def _type(powers: dict[str, int]) -> Type:
+    return tuple(sorted((atom, power) for atom, power in powers.items() if power))
 
 
 def type_of_label(label: str, unit: dict[str, int] | None = None) -> tuple[Type, float] | None:
@@ -207,33 +228,31 @@ def type_of_label(label: str, unit: dict[str, int] | None = None) -> tuple[Type,
             whole = _atom(found[1])
             return (tuple(sorted(_over(unit, whole[0]).items())), 1.0) if whole else None
         return None
-    words = _SPLIT.split(plain)
-    known = [_atom(word) for word in words[::2]]
-    if not known or not all(known):
-        return None
-    powers, size = {}, 1.0
-    for k, each in enumerate(known):
-        assert each
-        sign = -1 if k and not words[2 * k - 1].startswith("-") else 1
-        for atom, power in each[0].items():
-            powers[atom] = powers.get(atom, 0) + sign * power
-        size *= each[1] ** sign
-    return tuple(sorted((a, p) for a, p in powers.items() if p)), size
+    joined = _joined(_SPLIT.split(plain))
+    return (_type(joined[0]), joined[1]) if joined else None
 
 
 def _over(powers: dict[str, int], whole: dict[str, int]) -> dict[str, int]:
     result = dict(powers)
-    for atom, power in whole.items():
-        result[atom] = result.get(atom, 0) - power
-    return {atom: power for atom, power in result.items() if power}
+    _multiply(result, whole.items(), -1)
+    return dict(_type(result))
 
 
 def combined(operands: tuple[Typed, ...], signs: tuple[int, ...]) -> Type:
+    """The type of a product; a sign of -1 divides."""
     powers: dict[str, int] = {}
     for each, sign in zip(operands, signs, strict=True):
-        for atom, power in each.type:
-            powers[atom] = powers.get(atom, 0) + sign * power
-    return tuple(sorted((atom, power) for atom, power in powers.items() if power))
+        _multiply(powers, each.type, sign)
+    return _type(powers)
+
+
+def multiplied(operands: Iterable[Typed], signs: tuple[int, ...]) -> tuple[float, float]:
+    """The ends of a product in base sizes; a sign of -1 divides."""
+    low = high = 1.0
+    for each, sign in zip(operands, signs, strict=True):
+        low *= each.low if sign > 0 else 1 / each.high
+        high *= each.high if sign > 0 else 1 / each.low
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -257,10 +276,7 @@ def _expressions(target: Typed, operands: list[Typed]) -> Iterator[_Given]:
             for signs in product((1, -1), repeat=many):
                 if signs.count(-1) == many or combined(chosen, signs) not in wanted or _cancel(chosen, signs):
                     continue
-                low = high = 1.0
-                for each, sign in zip(chosen, signs, strict=True):
-                    low *= each.low if sign > 0 else 1 / each.high
-                    high *= each.high if sign > 0 else 1 / each.low
+                low, high = multiplied(chosen, signs)
                 text = " ".join(f"{'×' if sign > 0 else '/'} {n}" for n, sign in zip("abc", signs, strict=False))
                 if high < _WIDE * low:
                     yield _Given(low / target.size, high / target.size, chosen, text.removeprefix("× "))

@@ -15,18 +15,18 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.of_cells import is_measured_twice
-from scalelens.audit.prose.typed import Type, Typed, combined, type_of_label, typed_of
+from scalelens.audit.prose.typed import Type, Typed, combined, multiplied, type_of_label, typed_of
 from scalelens.audit.wording import about, matters, table_name, with_unit
 
-_FAR = 12
+_FAR = 12  # lines from a table to a sentence whose numbers its rows share
 _MOST_ROWS, _MOST_COLUMNS, _MOST_STATED = 16, 12, 12
 _LEAST_ROWS, _LEAST_AGREEING = 3, 2
-_NARROW = 1.03
+_NARROW = 1.03  # ends of a row's numbers that are farther apart confirm no formula
 _SLIPS = ("swapped", "ten", "a thousand", "60", "3,600", "differs")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]+)[)\]]")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _MEASURED = ("s", "J", "B", "flop", "co2", "money")
-_NEARLY = 0.004
+_NEARLY = 0.004  # by which rounded operands may miss
 _FOR = ("gpu", "step", "epoch")
 
 _Column = tuple[Typed | None, ...]
@@ -123,10 +123,7 @@ def _of_formula(
         given = [each for each in cells if each]
         if not claimed or len(given) < len(cells):
             continue
-        low = high = 1.0
-        for each, sign in zip(given, signs, strict=True):
-            low *= each.low if sign > 0 else 1 / each.high
-            high *= each.high if sign > 0 else 1 / each.low
+        low, high = multiplied(given, signs)
         half = (claimed.high - claimed.low) / 2
         if low * (1 - _NEARLY) <= claimed.high + half and claimed.low - half <= high * (1 + _NEARLY):
             if high < _NARROW * low and claimed.high < _NARROW * claimed.low:

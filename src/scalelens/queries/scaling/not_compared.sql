@@ -48,7 +48,7 @@ facts AS (
         regexp_replace(coalesce(path, ''), '/[^/]*$', '') AS folder, regexp_extract(coalesce(path, ''), '[^/]*$') AS file,
         count(*) OVER (PARTITION BY folder) AS n_in_folder,
         split_part(coalesce(path, 'FILE'), '!', 1) AS on_disk,
-        if(regexp_full_match(on_disk, '[\w@%+=:,./-]+'), on_disk, '''' || replace(on_disk, '''', '''"''"''') || '''') AS opened
+        shell_word(on_disk) AS opened
     FROM runs),
 left_over AS (
     SELECT r.* EXCLUDE (global_batch_size), p.global_batch_size, r.global_batch_size AS stated_batch, p.run_id IS NOT NULL AS is_point,

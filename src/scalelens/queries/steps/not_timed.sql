@@ -28,7 +28,7 @@ with_epochs AS (
 untimed AS (
     SELECT r.run_id, name, r.run_id IN (FROM with_times) AS has_times, r.run_id IN (FROM with_rates) AS has_rates,
         r.run_id IN (FROM with_epochs) AS has_epochs, split_part(coalesce(path, 'FILE'), '!', 1) AS on_disk,
-        if(regexp_full_match(on_disk, '[\w@%+=:,./-]+'), on_disk, '''' || replace(on_disk, '''', '''"''"''') || '''') AS opened
+        shell_word(on_disk) AS opened
     FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
     WHERE r.run_id NOT IN (
         SELECT run_id FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) WHERE step_s > 0))
