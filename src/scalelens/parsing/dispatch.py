@@ -41,7 +41,8 @@ from scalelens.parsing.tagged_json import Hit, has_usual_head, objects_of, tagge
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
 _FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
-_SHORT_PIECE = 1 << 9  # bytes of a shorter text, from its first possible record on
+# Of a shorter text, from its first possible record on; then they grow, as no form may be there to be learned.
+_SHORT_PIECES, _SHORT_PIECE = 16, 1 << 9
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 _LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
@@ -214,12 +215,15 @@ class LineDispatcher:
                 self._read_whole_lines(text[:begin])
         rows.many = True
         size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else _SHORT_PIECE
+        pieces_read = 0
         while self._by_columns is None and len(text) - begin > 2 * size:
             if is_long and begin > _FIRST_PIECES * size:
                 size = LEARNED_FROM
             end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
             self._read_whole_lines(text[begin:end])
-            if not is_long and not any(hasattr(known, "form") for known in self._readers.values()):
+            pieces_read += 1
+            may_be_learned = any(hasattr(known, "form") for known in self._readers.values())
+            if not is_long and (not may_be_learned or pieces_read > _SHORT_PIECES):
                 size = min(2 * size, LEARNED_FROM)
             begin = end
         return begin
