@@ -24,7 +24,7 @@ _NUMBER = re.compile(
 )
 _MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?[倍배]")
 _UNIT = re.compile(
-    r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
+    r"(?:(?<=[\d}])\$)?[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"
 )
 _NOT_MEASURED = re.compile(

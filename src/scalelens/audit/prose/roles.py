@@ -52,7 +52,11 @@ _ROLES = {
         rf"\bbatch(?:[ -]size)?(?: of| is|:| =|=)? {_N} \(<\d+> (?:\w+ )?(?:per|on each) {_DEVICE}\)",
     ),
     "micro": (rf"\bmicro-?batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
-    "accumulation": (rf"{_N} (?:gradient[ -])?accumulation", rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}"),
+    "accumulation": (
+        rf"{_N} (?:gradient[ -])?accumulation",
+        rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}",
+        rf"accumulat(?:ed|ing|es) (?:gradients )?(?:over|for|across) {_N}",
+    ),
     "batch_each": (
         rf"batch(?: size)?(?: of| is)? {_N} (?:\w+ )?per {_DEVICE}",
         rf"batch(?: size)? per {_DEVICE}(?: is| of|:)? {_N}",
@@ -193,7 +197,7 @@ def _held(
     chosen = [own.get(name) or before.get(name) or [] for name in names]
     if not all(1 <= len({number.text for number in each}) <= _MOST_VALUES for each in chosen):
         return None
-    if target not in own:
+    if target not in own and not set(factors) <= set(own):
         return None
     for claimed, *given in product(*chosen):
         if len({id(number) for number in given}) < len(given) or any(number is claimed for number in given):
