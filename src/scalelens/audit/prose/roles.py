@@ -96,6 +96,10 @@ _BACK = 4
 _NEXT, _FAR = 3, 20  # lines to the sentence before, and to one whose roles still count
 _MOST_VALUES = 2
 _EITHER = re.compile(r"\b(?:or|whether)\b")
+_ON_NODES = re.compile(
+    rf"<(\d+)> (?:{_MAKER} )?[\w-]+ (?:on|in|across|over) <(\d+)> (?:[\w-]+ )?(?:nodes|servers) ?"
+    r"\(<(\d+)> (?:per|on each|a) node\)"
+)
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
 
 
@@ -121,8 +125,19 @@ def find(document: Document) -> Iterator[Finding]:
             found = _held(own, before, target, factors)
             if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
                 yield _finding(*found, identity)
+        yield from _on_nodes(document.sentences[index])
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
         yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+
+
+def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
+    """ "2,048 GPUs on 256 nodes (8 per node)": nothing else can be meant."""
+    marked, numbers = with_spelled(sentence)
+    for match in _ON_NODES.finditer(marked):
+        devices, nodes, each = (numbers[int(k)] for k in match.groups())
+        right = middle(nodes.bounds) * middle(each.bounds)
+        if not any(n.hedge for n in (devices, nodes, each)) and not devices.low <= right <= devices.high:
+            yield _finding(devices, [nodes, each], "devices = nodes × devices of a node")
 
 
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from scalelens.audit.prose.types import (
     Nouns,
     Type,
     Typed,
+    bytes_of_a_parameter,
     columns_of,
     combined,
     multiplied,
@@ -56,7 +57,7 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         is_key = bool(KEY.match(sentence.text))
         back = _NEAR_LINES if is_key else _NEAR
-        own = typed[index]
+        own = [*typed[index], *bytes_of_a_parameter(sentence)]
         around = [
             each
             for k in range(max(0, index - back), min(len(typed), index + (back if is_key else 1)))
@@ -72,7 +73,8 @@ def find(document: Document) -> Iterator[Finding]:
             if target.number.hedge or document.times[target.number.text, target.number.unit] > 1:
                 continue
             operands = [each for each in [*own, *around] if each is not target][:_MOST]
-            if found := _accused(target, sentence, operands, named, every):
+            beside = [each for each in [*own, *(typed[index - 1] if index else [])] if each is not target]
+            if found := _accused(target, sentence, operands, beside, named, every):
                 accused.append((found[2], target, found))
         for _, target, (given, words, _) in sorted(accused, key=lambda each: each[0])[:1]:
             yield _finding(target, given, words)
@@ -121,23 +123,31 @@ def _near(
 
 
 def _accused(
-    target: Typed, sentence: Sentence, operands: list[Typed], named: list[list[Typed]], every: list[list[Typed]]
+    target: Typed,
+    sentence: Sentence,
+    operands: list[Typed],
+    beside: list[Typed],
+    named: list[list[Typed]],
+    every: list[list[Typed]],
 ) -> tuple[Way, str, float] | None:
     """What gives the number but for a slip, the slip, and how likely it is by chance; None if that is too likely."""
     if digits_of(target.number.text) < _LEAST_DIGITS or not target.type or not target.is_whole:
         return None
     own = (target.low / target.size, target.high / target.size)
     wanted = _wanted(target, sentence)
-    given = [*_ways(target, wanted, operands, []), *_between_dates(target, sentence)]
-    without_cells = rarest(target.number, own, given)
-    for run in every:
-        further = list(_ways(target, wanted, operands, run))
-        if is_given(target.number, own, further):
-            return None
-        given += further if any(run is each for each in named) else []
-    likely = [found for found in (without_cells, rarest(target.number, own, given)) if found]
-    limit = _OF_ONE_WAY if len(given) == 1 and len(given[0].operands) == _PAIR else _BY_CHANCE
-    return next((found for found in likely if found[2] <= limit), None)
+    stated = [*_ways(target, wanted, operands, []), *_between_dates(target, sentence)]
+    of_runs = [(run, list(_ways(target, wanted, operands, run))) for run in every]
+    if any(is_given(target.number, own, ways) for _, ways in of_runs):
+        return None
+    of_named = [way for run, ways in of_runs if any(run is each for each in named) for way in ways]
+    of_all = [way for _, ways in of_runs for way in ways]
+    near = [way for way in _ways(target, wanted, beside, []) if len(way.operands) == _PAIR]
+    for ways in (near, stated, [*stated, *of_named], [*stated, *of_all]):
+        limit = _OF_ONE_WAY if len(ways) == 1 and len(ways[0].operands) == _PAIR else _BY_CHANCE
+        found = rarest(target.number, own, ways)
+        if found and found[2] <= limit:
+            return found
+    return None
 
 
 def _wanted(target: Typed, sentence: Sentence) -> frozenset[Type]:
@@ -146,10 +156,12 @@ def _wanted(target: Typed, sentence: Sentence) -> frozenset[Type]:
     atoms = dict(target.type)
     if "epoch" in atoms:
         wanted.add(tuple((atom, power) for atom, power in target.type if atom != "epoch"))
+    if target.type in ((("item", 1),), (("token", 1),)):
+        wanted.add(tuple(sorted({**atoms, "epoch": 1}.items())))
     if "J" in atoms and "gpu" not in atoms:
         wanted.add(tuple(sorted({**atoms, "gpu": 1}.items())))
     for each in ("step", "epoch"):
-        if each not in atoms and re.search(rf"\b{each}\b", sentence.text):
+        if each not in atoms and re.search(rf"\b(?:{each}|batch)\b", sentence.text):
             wanted.add(tuple(sorted({**atoms, each: -1}.items())))
     return frozenset(wanted)
 

@@ -8,6 +8,7 @@ table have that of their heading.  A noun that is not known by itself counts whe
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
 from scalelens.audit.document import Document, Sentence, TextTable
@@ -86,6 +87,15 @@ _NOT_COUNTED = re.compile(
     r"and|the|than|then|more|les|less|for|per|with|are|was|wa|has|ha|fewer|one|two|all|each|time|about|cent|day|hour|year|"
     r"month|second|sec|min|minute|week|this|thi|that|from|into|each"
 )
+_PRECISIONS = {
+    4: re.compile(r"\b(?:fp32|float32|full precision)\b", re.IGNORECASE),
+    2: re.compile(r"\b(?:bf16|fp16|float16|bfloat16|half precision)\b", re.IGNORECASE),
+    1: re.compile(r"\b(?:fp8|int8|8-bit)\b", re.IGNORECASE),
+    0.5: re.compile(r"\b(?:int4|nf4|fp4|4-bit)\b", re.IGNORECASE),
+}
+_WEIGHTS = re.compile(r"\b(?:weights|checkpoint|parameters|model)\b", re.IGNORECASE)
+_ROUND = re.compile(r"1(?:,000)*(?: ?(?:thousand|million|billion|trillion|k|M|B|T))?")
+_OF_A_MODEL = re.compile(r"[ -](?:model|parameter|param)s?\b")
 _ABBREVIATION, _FEW_WORDS = 4, 3
 _ELLIPSIS = re.compile(r"\s?(?:,| of| to| and| or|, and|→|->| vs\.?| against| instead of)\s(?:the )?")
 _PER = re.compile(r" (?:per|on each|in each|each|to a|in a|on a) (\w+)")
@@ -135,7 +145,12 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
         if number.low <= 0 or number.unit in ("%", "x") or number.hedge:
             continue
         end = start + len(number.text)
-        found = _type_of(sentence.text[end:], _before(sentence.text[:start]), label, nouns, is_of_co2)
+        is_model = number.text[-1] in "BM" and _OF_A_MODEL.match(sentence.text, end)
+        found = (
+            ((("parameter", 1),), 1.0)
+            if is_model
+            else _type_of(sentence.text[end:], _before(sentence.text[:start]), label, nouns, is_of_co2)
+        )
         if not found and following and _ELLIPSIS.fullmatch(sentence.text[end : following[0]]):
             found = following[1]
         if found:
@@ -147,7 +162,8 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
 def _typed(number: Number, kind: Type, size: float, nouns: Nouns) -> Typed:
     """A number of a type; whole numbers of things that are counted are exact."""
     low, high = float(number.low), float(number.high)
-    if size == 1.0 and _COUNT.fullmatch(number.text) and all(atom in _NOUNS or atom in nouns for atom, _ in kind):
+    is_exact = (size == 1.0 and _COUNT.fullmatch(number.text)) or _ROUND.fullmatch(number.text)
+    if is_exact and all(atom in _NOUNS or atom in nouns for atom, _ in kind):
         low = high = (low + high) / 2
     return Typed(number, low * size, high * size, kind, size)
 
@@ -171,6 +187,16 @@ def _with_each(sentence: Sentence, found: list[Typed], nouns: Nouns) -> list[Typ
         if counted and (kind := _type(_over(dict(counted[-1].type), whole[0]))):
             result.append(_typed(number, kind, 1.0, nouns))
     return result
+
+
+def bytes_of_a_parameter(sentence: Sentence) -> list[Typed]:
+    """The bytes of a parameter in the only precision that a sentence on weights names."""
+    found = {size for size, words in _PRECISIONS.items() if words.search(sentence.text)}
+    if len(found) != 1 or not _WEIGHTS.search(sentence.text):
+        return []
+    size = Decimal(str(found.pop()))
+    number = Number(f"{size} bytes of a parameter", size, size, "", sentence.line, 1, sentence.text)
+    return [Typed(number, float(size), float(size), (("B", 1), ("parameter", -1)), 1.0, is_whole=False)]
 
 
 def _with_places(sentence: Sentence) -> Iterator[tuple[Number, int]]:
@@ -241,6 +267,8 @@ def _type_of(tail: str, before: str, label: str, nouns: Nouns, is_of_co2: bool) 
         each = each or _EACH.search(before)
         if each and (whole := _atom(each[1], nouns)) and not set(whole[0]) & set(powers):
             powers = _over(powers, whole[0])
+        if _BATCH.search(before) and powers in ({"item": 1}, {"token": 1}):
+            powers["step"] = -1
     elif label:
         return type_of_label(label, nouns)
     elif _BATCH.search(before):

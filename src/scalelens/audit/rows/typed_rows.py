@@ -8,6 +8,7 @@ that does not is accused if a slip in one of its cells would mend it.
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations, product
+from math import prod
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
@@ -30,7 +31,8 @@ from scalelens.audit.wording import about, matters, table_name, with_unit
 _FAR = 12  # lines from a table to a sentence whose numbers its rows share
 _MOST_ROWS, _MOST_COLUMNS, _MOST_STATED = 16, 12, 12
 _LEAST_ROWS, _LEAST_AGREEING, _MOST_OPERANDS = 3, 2, 4
-_NARROW = 1.03  # ends of a row's numbers that are farther apart confirm no formula
+_NARROW, _MOST_ROOM = 1.041, 1.05  # ends of a number, and of what some give, that are farther apart confirm nothing
+_TO_THE_DIGIT = 1e-9
 _NEARLY = 0.004  # by which rounded operands may miss
 _FOR = ("gpu", "step", "epoch")
 
@@ -100,7 +102,7 @@ def _bare(kind: Type) -> Type:
 def _of_formula(
     table: TextTable, target: Column, operands: tuple[Column, ...], signs: tuple[int, ...]
 ) -> Iterator[Finding]:
-    agreeing: set[str] = set()
+    agreeing: set[tuple[str, ...]] = set()
     apart: list[tuple[Typed, list[Typed], float, float]] = []
     for k, claimed in enumerate(target):
         cells = [column[k] for column in operands]
@@ -110,8 +112,9 @@ def _of_formula(
         low, high = multiplied(given, signs)
         half = (claimed.high - claimed.low) / 2
         if low * (1 - _NEARLY) <= claimed.high + half and claimed.low - half <= high * (1 + _NEARLY):
-            if high < _NARROW * low and claimed.high < _NARROW * claimed.low:
-                agreeing.add(claimed.number.text)
+            is_narrow = all(each.high < _NARROW * each.low for each in (claimed, *given)) and high < _MOST_ROOM * low
+            if is_narrow or _is_exact(claimed, given, signs):
+                agreeing.add((claimed.number.text, *(each.number.text for each in given)))
         else:
             apart.append((claimed, given, low, high))
     if len(apart) != 1 or len(agreeing) < _LEAST_AGREEING:
@@ -122,6 +125,13 @@ def _of_formula(
     own = (claimed.low / claimed.size, claimed.high / claimed.size)
     if words and not is_measured_twice(words, own, (low / claimed.size, high / claimed.size)):
         yield _finding(table, claimed, given, (low, high), len(agreeing), words)
+
+
+def _is_exact(claimed: Typed, given: list[Typed], signs: tuple[int, ...]) -> bool:
+    """Whether the printed numbers themselves multiply to the last digit: 15 × 16 × 1.5 = 360."""
+    right = prod(((each.low + each.high) / 2) ** sign for each, sign in zip(given, signs, strict=True))
+    own = (claimed.low + claimed.high) / 2
+    return len(given) > _LEAST_AGREEING and abs(right / own - 1) < _TO_THE_DIGIT
 
 
 def _slip_of_operand(claimed: Typed, given: list[Typed], signs: tuple[int, ...], low: float, high: float) -> str:
