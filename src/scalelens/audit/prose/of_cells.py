@@ -228,14 +228,17 @@ def _of_pairs(
 
 def _of_sums(number: Number, marks: str, named: set[int], columns: set[int], grid: _Grid) -> Iterator[Way]:
     """The sum of the named runs, or of all."""
-    if not _TOGETHER.search(marks) or number.unit in ("%", "x"):
+    if not _TOGETHER.search(marks) or number.unit == "x":
         return
     for runs in (named if len(named) > 1 else (), range(len(grid.runs))):
         for column in sorted(columns):
             cells = [cell for run in runs if (cell := grid.cells[run][column])]
             if len(cells) > 1 and len(cells) == len(list(runs)) and len({c.dimension for c in cells}) == 1:
-                size = float(base(number.unit)[1])
+                size = 1.0 if number.unit == "%" else float(base(number.unit)[1])
+                is_share = number.unit == "%"
                 if number.unit and base(number.unit)[0] != base(cells[0].number.unit)[0]:
+                    continue
+                if any(c.is_share != is_share for c in cells):
                     continue
                 low, high = sum(c.low for c in cells) / size, sum(c.high for c in cells) / size
                 yield Way(low, high, "a + b + ...", tuple(c.number for c in cells))

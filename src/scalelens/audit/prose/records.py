@@ -56,7 +56,9 @@ def _table_of_lists(sentence: Sentence) -> TextTable | None:
     for places in lists:
         numbers = [sentence.numbers[k] for k in places]
         after = _WORDS.findall(
-            re.split(r"[,;.<]| (?:the|and|which|on|in|for|at|so) ", marked.partition(f"<{places[-1]}>")[2])[0]
+            re.split(
+                r"[,;.<]| (?:the|and|which|on|in|for|at|so|it|they|we|each) ", marked.partition(f"<{places[-1]}>")[2]
+            )[0]
         )
         unit = numbers[-1].unit
         headings.append(" ".join([f"({unit})", *after[:3]] if unit else after[:3]))

@@ -75,9 +75,9 @@ def find(document: Document) -> Iterator[Finding]:
             operands = [each for each in [*own, *around] if each is not target][:_MOST]
             beside = [each for each in [*own, *(typed[index - 1] if index else [])] if each is not target]
             if found := _accused(target, sentence, operands, beside, named, every):
-                accused.append((found[2], target, found))
-        for _, target, (given, words, _) in sorted(accused, key=lambda each: each[0])[:1]:
-            yield _finding(target, given, words)
+                accused.append((target, found))
+        for target, (given, words, _) in sorted(accused, key=_place)[-1:]:
+            yield _finding(target, given, words)  # of the numbers that one error breaks, the last is the result
 
 
 def _of_counts(own: list[Typed], before: list[Typed], document: Document) -> Iterator[Finding]:
@@ -99,6 +99,10 @@ def _of_counts(own: list[Typed], before: list[Typed], document: Document) -> Ite
         claimed, right = target.low / target.size, exact[0].low
         if claimed % right and right % claimed:
             yield _finding(target, exact[0], "the counts divide without a rest")
+
+
+def _place(accused: tuple[Typed, tuple[Way, str, float]]) -> tuple[int, int]:
+    return accused[0].number.line, accused[0].number.column
 
 
 def _runs(table: TextTable, nouns: Nouns) -> tuple[tuple[str, ...], list[list[Typed]]]:
@@ -176,7 +180,8 @@ def _ways(target: Typed, wanted: frozenset[Type], operands: Sequence[Typed], run
         for chosen in product(*(groups[each] for each in types)):
             if len({id(each) for each in chosen}) < len(chosen) or any(each is target for each in chosen):
                 continue
-            if run and (not any(id(each) in of_run for each in chosen) or (() in types and len(types) > _PAIR)):
+            cells = sum(id(each) in of_run for each in chosen)
+            if run and (cells < len(types) - 1 or (() in types and len(types) > _PAIR)):
                 continue
             low, high = multiplied(chosen, signs)
             if high < _WIDE * low:

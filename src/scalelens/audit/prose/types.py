@@ -60,7 +60,9 @@ _WHOLES = "step|second|day|hour|node|gpu|card|epoch|month|year|run"
 _JOIN = rf"(?: ?/ ?| per | and (?=token\b)| an? (?=(?:{_WHOLES})\b(?! of))|-(?=(?:hours?|days?|seconds?)\b))"
 _PHRASE = rf"({_ONE}(?:{_JOIN}{_ONE})*)"
 _TAIL = re.compile(rf" ?{_PHRASE}", re.I)
-_LATER = re.compile(rf" ?(?:more|such|training|nvidia|amd|dgx|a100|h100|[a-z]+ing|[a-z]+ed) {_PHRASE}", re.I)
+_LATER = re.compile(
+    rf" ?(?:more|such|training|nvidia|amd|dgx|a100|h100|cpu|gpu|compute|[a-z]+ing|[a-z]+ed) {_PHRASE}", re.I
+)
 _SPLIT = re.compile(rf"({_JOIN})")
 _CO2 = re.compile(r"\b(k?g|t) ?(?:of )?co2\w*", re.I)
 _SPELLED = r"(?:\d|\b(?:one|two|three|four|five|six|eight|ten|twelve|sixteen))"
@@ -162,7 +164,8 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
 def _typed(number: Number, kind: Type, size: float, nouns: Nouns) -> Typed:
     """A number of a type; whole numbers of things that are counted are exact."""
     low, high = float(number.low), float(number.high)
-    is_exact = (size == 1.0 and _COUNT.fullmatch(number.text)) or _ROUND.fullmatch(number.text)
+    is_set = kind in ((("step", 1),), (("epoch", 1),))  # "1.5 epochs", "20,000 steps"
+    is_exact = is_set or (size == 1.0 and _COUNT.fullmatch(number.text)) or _ROUND.fullmatch(number.text)
     if is_exact and all(atom in _NOUNS or atom in nouns for atom, _ in kind):
         low = high = (low + high) / 2
     return Typed(number, low * size, high * size, kind, size)
