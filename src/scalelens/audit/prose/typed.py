@@ -87,6 +87,8 @@ def _of_counts(own: list[Typed], before: list[Typed], document: Document) -> Ite
     """
     counts = [each for each in own if each.low == each.high and each.is_whole]
     for target in counts:
+        if all(power > 0 for _, power in target.type):
+            continue  # a sum of parts, or a part of all
         if not target.number.text[0].isdigit() or document.times[target.number.text, target.number.unit] > 1:
             continue
         others = [each for each in [*own, *before] if each is not target]

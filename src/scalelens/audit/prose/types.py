@@ -119,6 +119,7 @@ class Typed:
 
 
 Column = tuple[Typed | None, ...]
+_Place = tuple[Number, int]  # and where it begins
 
 
 def nouns_of(document: Document) -> Nouns:
@@ -143,7 +144,8 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
     is_of_co2 = bool(re.search(r"co2|carbon|emi(?:t|ssion)", sentence.text, re.IGNORECASE))
     result: list[Typed] = []
     following: tuple[int, tuple[Type, float]] | None = None
-    for number, start in sorted(_with_places(sentence), key=lambda pair: -pair[1]):
+    places = list(_with_places(sentence))
+    for number, start in sorted(places, key=lambda pair: -pair[1]):
         if number.low <= 0 or number.unit in ("%", "x") or number.hedge:
             continue
         end = start + len(number.text)
@@ -158,7 +160,7 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
         if found:
             following = start, found
             result.insert(0, _typed(number, *found, nouns))
-    return _with_durations(sentence, _with_each(sentence, result, nouns))
+    return _with_durations(sentence, places, _with_each(sentence, places, result, nouns))
 
 
 def _typed(number: Number, kind: Type, size: float, nouns: Nouns) -> Typed:
@@ -171,11 +173,11 @@ def _typed(number: Number, kind: Type, size: float, nouns: Nouns) -> Typed:
     return Typed(number, low * size, high * size, kind, size)
 
 
-def _with_each(sentence: Sentence, found: list[Typed], nouns: Nouns) -> list[Typed]:
+def _with_each(sentence: Sentence, places: list[_Place], found: list[Typed], nouns: Nouns) -> list[Typed]:
     """Also the 8 of "2,048 GPUs on 256 nodes (8 per node)": of what is counted before, for each of the others."""
     result = list(found)
-    places = {id(number): start for number, start in _with_places(sentence)}
-    for number, start in _with_places(sentence):
+    starts = {id(number): start for number, start in places}
+    for number, start in places:
         per = _PER.match(sentence.text, start + len(number.text))
         whole = _atom(per[1], nouns) if per else None
         if not whole or number.low <= 0 or any(each.number is number for each in found):
@@ -183,7 +185,7 @@ def _with_each(sentence: Sentence, found: list[Typed], nouns: Nouns) -> list[Typ
         counted = [
             each
             for each in found
-            if places[id(each.number)] < start
+            if starts[id(each.number)] < start
             and each.size == 1.0
             and not set(whole[0]) & {atom for atom, _ in each.type}
         ]
@@ -212,12 +214,12 @@ def _with_places(sentence: Sentence) -> Iterator[tuple[Number, int]]:
             yield number, match.start()
 
 
-def _with_durations(sentence: Sentence, found: list[Typed]) -> list[Typed]:
+def _with_durations(sentence: Sentence, places: list[_Place], found: list[Typed]) -> list[Typed]:
     """Numbers of which "5 h 40 min" and "2 days 3 hours" are one."""
-    starts = {id(number): start for number, start in _with_places(sentence)}
+    starts = {id(number): start for number, start in places}
     joined: dict[int, Typed] = {}
     for a, b in pairwise(found):
-        between = sentence.text[starts.get(id(a.number), 0) + len(a.number.text) : starts.get(id(b.number), 0)]
+        between = sentence.text[starts[id(a.number)] + len(a.number.text) : starts[id(b.number)]]
         if a.type == b.type == (("s", 1),) and a.size > b.size and re.fullmatch(r"\s?[a-z]+(?: and)? ", between):
             low = (a.low + a.high) / 2
             joined[id(a)] = Typed(a.number, low + b.low, low + b.high, a.type, a.size, is_whole=False)
