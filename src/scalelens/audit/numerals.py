@@ -22,9 +22,11 @@ _NUMBER = re.compile(
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"  # 1.3 million, 117M
     r"(?!\w*[-_]?\d)(?!\.\d)"  # not the beginning of a name, a date, a version
 )
-_MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?[倍배]")
+_MULTIPLE = re.compile(
+    r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d|\s[A-Z]{2,3}\s?\d)|-?\s?fold\b|\s+times\b|\s?[倍배]"
+)
 _UNIT = re.compile(
-    r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
+    r"(?:(?<=[\d}])\$)?[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"
 )
 _NOT_MEASURED = re.compile(
@@ -50,6 +52,7 @@ _CITED = re.compile(r"\b[A-Z][a-z][\w'’-]+(?: et al\.)?,? \(?$")  # "(Miller, 
 _COUNTED_THING = re.compile(
     r"\b(?:stage|phase|run|round|case|config|level|option|experiment|test|exp)\s$", re.IGNORECASE
 )
+_DEGREE = re.compile(r"(?:\b[TDCE]P\s?=?\s?\d+\W.{0,6}|[×x,] )PP\s?=?\s?$")  # "TP 8 x PP 8": not pages
 _MOST_CHARACTERS = 24  # a longer one is an identifier
 _WORDS_BEFORE = 40  # characters
 _HEDGES = {
@@ -103,6 +106,7 @@ def numerals(text: str) -> list[_Numeral]:
         end, unit = _unit_after(clean, match.end())
         measured = before.endswith("(") and ("." in match[0] or unit)  # "per step (19.6 %)"
         measured = measured or (unit in _TIMES and end == match.end() + len(unit))  # "a step 984s long"
+        measured = measured or bool(_DEGREE.search(before))
         named = len(match[0]) > _MOST_CHARACTERS or (not measured and _NOT_MEASURED.search(before))
         named = named or (re.search(r"\d \d", match[0]) and _COUNTED_THING.search(before))  # "stage 1 148 s"
         cited = bool(re.fullmatch(r"1[89]\d\d|20\d\d", match[0]) and _CITED.search(before))

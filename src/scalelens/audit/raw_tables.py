@@ -132,7 +132,8 @@ def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
     """
     if _PLAIN_RULE.match(lines[start]):
         return []
-    if start and len(_space_cells(lines[start - 1])) == len(_space_cells(lines[start])):
+    above = lines[start - 1] if start else ""
+    if not _PLAIN_RULE.match(above) and len(_space_cells(above)) == len(_space_cells(lines[start])):
         return []  # within a block that is not a table
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     for number in range(start, len(lines)):

@@ -21,11 +21,14 @@ _EACH = re.compile(r"\d \(?each\b")
 _ROUGH = re.compile(r"[*`\s]*[~≈∼]\s?\d")
 _COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
 LINES_BEFORE, LINES_AFTER = 12, 12
+_KEYED = 2
 
 
 def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
     """A table with headings and at least one row of numbers; None for anything else."""
     width = max(len(cells) for _, cells in raw.rows)
+    if width == _KEYED and not raw.is_ruled and re.match(r"\d", raw.rows[0][1][-1][0]):
+        return None  # names with a value each, not headings
     rows = [(line, (*cells, *[("", 0)] * (width - len(cells)))) for line, cells in raw.rows]
     first = _heading_rows([cells for _, cells in rows]) or int(raw.is_ruled and len(rows) > 1)
     if not first:

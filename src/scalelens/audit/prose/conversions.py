@@ -23,6 +23,8 @@ _PAIR = re.compile(
 )
 _FACTOR = re.compile(r"(?:[×·/+]|\bx) ?\(?$")
 _POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
+_SCIENTIFIC = re.compile(r"[eE](?=[-+]?\d)|\s?(?:\\times|×|·)\s?10\s?\^")
+_LEAST_DIGITS = 4
 _LEAST = 10_000  # a plain number that may be written as 10K
 _BINARY = (Decimal(1), Decimal("1.024"), Decimal("1.048576"), Decimal("1.073741824"), Decimal("1.099511627776"))
 
@@ -36,8 +38,32 @@ def find(document: Document) -> Iterator[Finding]:
                 continue  # a product: "20 runs × 30 s = 10 min"
             if len(a.text) == 1:
                 continue  # "120x (1 minute ≈ 0.5 seconds)"
-            if _is_one_quantity(a, b) and (finding := _of_two(a, b)):
+            if (finding := _of_digits(a, b)) or (_is_one_quantity(a, b) and (finding := _of_two(a, b))):
                 yield finding
+
+
+def _of_digits(a: Number, b: Number) -> Finding | None:
+    """ "989.43, or 9.8943 × 10^12 FLOP/s": the same digits, but no prefix of a unit lies between the two."""
+    if bool(a.unit) == bool(b.unit) or min(a.low, b.low) <= 0 or not _SCIENTIFIC.search(a.text + b.text):
+        return None
+    if digits(a) != digits(b) or len(digits(a)) < _LEAST_DIGITS:
+        return None
+    ratio = (middle(a.bounds) * base(a.unit)[1]) / (middle(b.bounds) * base(b.unit)[1])
+    power = round(float(ratio.log10()))
+    if power % 3 == 0 or abs(ratio / Decimal(10) ** power - 1) > Decimal("0.01"):
+        return None
+    return Finding(
+        "inconsistent",
+        (b, a),
+        f"{with_unit(a)} and {with_unit(b)} have the same digits, but differ by 10^{abs(power)}, which no unit does.",
+        "conclusion",
+        "one quantity in two units",
+    )
+
+
+def digits(number: Number) -> str:
+    """The digits of a number without its exponent and without zeros at the ends."""
+    return re.sub(r"\D", "", _SCIENTIFIC.split(number.text)[0]).strip("0")
 
 
 def _is_one_quantity(a: Number, b: Number) -> bool:

@@ -23,6 +23,10 @@ _BOUND = (
     re.compile(rf"\b(?P<what>{_SHARE}){_IS}<(?P<n>\d+)>(?! ?{_ELSE})"),
     re.compile(rf"(?:^|[:,(] ?|\b(?:has|have|with|at|reaches|vs\.?) )<(?P<n>\d+)> (?P<what>{_SHARE})\b(?! {_ELSE})"),
 )
+_OF_A_WHOLE = re.compile(
+    r"\b(?P<what>caused?|accounts? for|accounted for|mak(?:es?|ing) up|made up|constitut\w+|comprises?) <(?P<n>\d+)> "
+    r"of (?:the|all|these|those|them|its|their)\b"
+)
 _COMPARED = re.compile(
     r"relative|normali[sz]ed|\bvs\b|versus|gain|improv|chang|increas|compared|base|retention|retain|recover|kept|"
     r"preserv|ratio|delta|Δ|over\b|up\b|rise|rose|than|error",
@@ -37,11 +41,11 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if _COMPARED.search(sentence.marked.replace(" vs ", " ")):
             continue
-        for pattern in _BOUND:
+        for pattern in (*_BOUND, _OF_A_WHOLE):
             for found in pattern.finditer(sentence.marked):
                 number = sentence.numbers[int(found["n"])]
                 if number.unit == "%" and number.low > _ALL and not number.hedge:
-                    yield _finding(number, found["what"])
+                    yield _finding(number, "a part of a whole" if pattern is _OF_A_WHOLE else found["what"])
     for table in document.tables:
         yield from _of_table(table)
 

@@ -8,18 +8,18 @@ give, of which there are so few that a slip would not fit them by chance.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from math import log10
 
 from scalelens.audit.document import Document, Sentence, TextTable
-from scalelens.audit.evidence import by_chance, digits_of
+from scalelens.audit.evidence import digits_of
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
 from scalelens.audit.headings import meaning_of_heading
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.operands import Operand, operand_of, with_spelled
+from scalelens.audit.prose.rarest import Way, rarest
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
@@ -27,8 +27,6 @@ from scalelens.units import base
 _FAR = 30  # lines from a table to its sentence
 _MOST_ROWS, _MOST_COLUMNS, _MOST_NUMBERS = 24, 14, 24
 _BY_CHANCE = 0.05  # how many unrelated numbers a slip may be expected to mend
-_NEARLY = 0.006  # by which rounded cells may miss
-_MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
 _LEAST_DIGITS = 2
 _CLAUSE = re.compile(
     r"; |: |\. |(?<=>), (?:and |but )?(?!<)|, (?:while|whereas|but|and)\b| (?:and|but|while|whereas) (?=[a-z])"
@@ -53,10 +51,9 @@ _KINDS = {
     "energy": re.compile(r"\benergy\b"),
     "power": re.compile(r"\bpower\b"),
 }
-_PAIR, _DECADE = 2, 10
+_PAIR = 2
 _BASE = re.compile(r"\b(?:same|base\w*)\b")
 _WIDER = 2.0  # decades by which columns of many quantities are wider than rows of one
-_SLIPS = ("swapped", "ten", "a thousand", "differs")  # the rarest first
 _MINOR = {
     "the",
     "a",
@@ -89,16 +86,6 @@ class _Grid:
     quantities: tuple[str, ...]
     cells: tuple[tuple[Operand | None, ...], ...]  # by run, then by quantity
     kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What named cells give, in the unit of the number."""
-
-    low: float
-    high: float
-    text: str
-    operands: tuple[Operand, ...]
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -188,7 +175,13 @@ def _named(labels: tuple[str, ...], clause: str, numbers: list[Number]) -> set[i
     return named
 
 
-def _given(number: Number, clause: str, context: str, numbers: list[Number], grid: _Grid) -> list[_Given]:
+def runs_named(labels: tuple[str, ...], sentence: Sentence) -> set[int]:
+    """The runs of a table, by the labels of its rows or columns, that a sentence names."""
+    marked, numbers = with_spelled(sentence)
+    return _named(labels, marked, numbers)
+
+
+def _given(number: Number, clause: str, context: str, numbers: list[Number], grid: _Grid) -> list[Way]:
     """What the cells that a clause names give for a number of its kind; [] if the clause names too little."""
     marks, before = (re.sub(rf"<{numbers.index(number)}>", " ", each) for each in (clause, context))
     named = _named(grid.runs, marks, numbers)
@@ -211,7 +204,7 @@ def _given(number: Number, clause: str, context: str, numbers: list[Number], gri
 
 def _of_pairs(
     number: Number, marks: str, clause: str, named: set[int], columns: set[int], grid: _Grid
-) -> Iterator[_Given]:
+) -> Iterator[Way]:
     for first, second in permutations(sorted(named), 2):
         for column in sorted(columns):
             a, b = grid.cells[first][column], grid.cells[second][column]
@@ -220,35 +213,38 @@ def _of_pairs(
             low, high = a.low / b.high, a.high / b.low
             if number.unit == "x" or (not number.unit and _TIMES.search(clause)):
                 if low > 1:
-                    yield _Given(low, high, "a / b", (a, b))
+                    yield Way(low, high, "a / b", (a.number, b.number))
             elif number.unit == "%":
                 if _PART.search(marks) and low < 1:
-                    yield _Given(100 * low, 100 * high, "a / b", (a, b))
+                    yield Way(100 * low, 100 * high, "a / b", (a.number, b.number))
                 if _CHANGES.search(marks):
                     ends = sorted((100 * abs(low - 1), 100 * abs(high - 1)))
-                    yield _Given(ends[0], ends[1], "a / b - 1", (a, b))
+                    yield Way(ends[0], ends[1], "a / b - 1", (a.number, b.number))
             elif number.unit and base(number.unit)[0] == base(a.number.unit)[0] and a.low > b.high:
                 size = float(base(number.unit)[1])
                 if _CHANGES.search(marks):
-                    yield _Given((a.low - b.high) / size, (a.high - b.low) / size, "a - b", (a, b))
+                    yield Way((a.low - b.high) / size, (a.high - b.low) / size, "a - b", (a.number, b.number))
 
 
-def _of_sums(number: Number, marks: str, named: set[int], columns: set[int], grid: _Grid) -> Iterator[_Given]:
+def _of_sums(number: Number, marks: str, named: set[int], columns: set[int], grid: _Grid) -> Iterator[Way]:
     """The sum of the named runs, or of all."""
-    if not _TOGETHER.search(marks) or number.unit in ("%", "x"):
+    if not _TOGETHER.search(marks) or number.unit == "x":
         return
     for runs in (named if len(named) > 1 else (), range(len(grid.runs))):
         for column in sorted(columns):
             cells = [cell for run in runs if (cell := grid.cells[run][column])]
             if len(cells) > 1 and len(cells) == len(list(runs)) and len({c.dimension for c in cells}) == 1:
-                size = float(base(number.unit)[1])
+                size = 1.0 if number.unit == "%" else float(base(number.unit)[1])
+                is_share = number.unit == "%"
                 if number.unit and base(number.unit)[0] != base(cells[0].number.unit)[0]:
                     continue
+                if any(c.is_share != is_share for c in cells):
+                    continue
                 low, high = sum(c.low for c in cells) / size, sum(c.high for c in cells) / size
-                yield _Given(low, high, "a + b + ...", tuple(cells))
+                yield Way(low, high, "a + b + ...", tuple(c.number for c in cells))
 
 
-def _of_quantities(number: Number, named: set[int], columns: set[int], grid: _Grid) -> Iterator[_Given]:
+def _of_quantities(number: Number, named: set[int], columns: set[int], grid: _Grid) -> Iterator[Way]:
     """One quantity of a named run per another: "43.5 tokens per parameter"."""
     if number.unit in ("%", "x") or " per " not in number.words or len(named) > 2:
         return
@@ -257,45 +253,13 @@ def _of_quantities(number: Number, named: set[int], columns: set[int], grid: _Gr
             a, b = grid.cells[run][first], grid.cells[run][second]
             if a and b and not a.is_share and not b.is_share:
                 size = float(base(number.unit)[1])
-                yield _Given(a.low / b.high / size, a.high / b.low / size, "a / b", (a, b))
+                yield Way(a.low / b.high / size, a.high / b.low / size, "a / b", (a.number, b.number))
 
 
-def _accused(number: Number, given: list[_Given]) -> tuple[_Given, str] | None:
+def _accused(number: Number, given: list[Way]) -> tuple[Way, str] | None:
     """The only thing that named cells give and the slip that the number is away from it; None if one gives it."""
-    half = float(number.high - number.low) / 2
-    low, high = float(number.low) - half, float(number.high) + half
-    if any(each.low * (1 - _NEARLY) <= high and low <= each.high * (1 + _NEARLY) for each in given):
-        return None
-    found = [(each, words) for each in given if (words := slip(number.text, each.low, each.high))]
-    found = [pair for words in _SLIPS for pair in found if pair[1].endswith(words)]
-    found = [pair for pair in found if pair[1] == found[0][1]]
-    if not found or max(each.low for each, _ in found) > min(each.high for each, _ in found):
-        return None
-    each, words = min(found, key=lambda pair: pair[0].high - pair[0].low)
-    if is_measured_twice(words, (low, high), (each.low, each.high)):
-        return None
-    width = (each.high - each.low) / (2 * half) if half else 1.0
-    near = [one for one in given if low <= _DECADE * one.high and one.low <= _DECADE * high]
-    chance = (
-        distinct((one.low, one.high) for one in (near if words.endswith("differs") else given))
-        * by_chance(words, digits_of(number.text))
-        * max(1.0, width)
-    )
-    return (each, words) if chance <= _BY_CHANCE else None
-
-
-def is_measured_twice(words: str, own: tuple[float, float], right: tuple[float, float]) -> bool:
-    """Whether only a digit differs, and so little that the number may be another measurement."""
-    return words.endswith("differs") and right[0] * (1 - _MEASURED) <= own[1] and own[0] <= right[1] * (1 + _MEASURED)
-
-
-def distinct(intervals: Iterable[tuple[float, float]]) -> int:
-    """How many values there are, those that are the same within their digits counted once."""
-    number, end = 0, float("-inf")
-    for low, high in sorted(intervals):
-        number += low > end
-        end = max(end, high)
-    return number
+    found = rarest(number, (float(number.low), float(number.high)), given, must_agree=True)
+    return found[:2] if found and found[2] <= _BY_CHANCE else None
 
 
 def _is_explained(number: Number, grids: list[_Grid], document: Document, index: int) -> bool:
@@ -323,8 +287,8 @@ def _is_explained(number: Number, grids: list[_Grid], document: Document, index:
     return False
 
 
-def _finding(number: Number, given: _Given, words: str) -> Finding:
-    operands = [each.number for each in given.operands]
+def _finding(number: Number, given: Way, words: str) -> Finding:
+    operands = given.operands
     size = base(number.unit)[1]
     right = Bounds(*(type(size)(str(end)) * size for end in (given.low, given.high)))
     unit = "times" if number.unit == "x" else number.unit

@@ -2,20 +2,26 @@
 
 "- small: before 14.99, after 4.26, delta -10.72" in four items or more is a table of three columns without its lines.
 The words before a number are the heading of its column.  What the columns of the others fulfill must hold in each.
+So are the lists of a sentence that says "respectively": the first number of each is a row, and so on.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms import accusing
 from scalelens.audit.headings import meaning_of_heading
+from scalelens.audit.rows import few_rows, typed_rows
 
 _LABEL = re.compile(r"^[^<>:]{0,80}:")
 _VERDICT = re.compile(r" ?(?:→|->|=>|[—–-] ) ?[^<>\d]{1,40}$")
 _WORDS = re.compile(r"[a-z][\w./-]*", re.IGNORECASE)
+_RESPECTIVELY = re.compile(r"\bresp(?:ectively|\.)")
+_LIST = re.compile(r"<\d+>(?:, <\d+>)+,? (?:and|or) <\d+>")
+_RULES = (accusing.find, few_rows.find, typed_rows.find)
+_LEAST_OF_LIST = 3
 _LEAST_RECORDS, _MOST_RECORDS = 4, 40
 _LEAST_OPERANDS = 2
 _LEAST_NUMBERS, _MOST_NUMBERS = 2, 8
@@ -24,11 +30,50 @@ _LEAST_NUMBERS, _MOST_NUMBERS = 2, 8
 def find(document: Document) -> Iterator[Finding]:
     """Numbers of a record that break what the other records fulfill."""
     tables = tuple(_table_of(group) for group in _groups(document.sentences))
-    for finding in accusing.find(replace(document, tables=tables)):
+    yield from _as_lists(accusing.find(replace(document, tables=tables)))
+    for sentence in document.sentences:
+        if _RESPECTIVELY.search(sentence.marked) and (table := _table_of_lists(sentence)):
+            apart = replace(document, tables=(table,))
+            yield from _as_lists(found for rule in _RULES for found in rule(apart))
+
+
+def _as_lists(findings: Iterable[Finding]) -> Iterator[Finding]:
+    for finding in findings:
         if len(finding.numbers) <= _LEAST_OPERANDS:
             continue  # a factor between two numbers, or between two records
         numbers = tuple(replace(number, row=None, cell=None) for number in finding.numbers)
         yield replace(finding, numbers=numbers, sentence=finding.sentence.replace("the table at", "the list at"))
+
+
+def _table_of_lists(sentence: Sentence) -> TextTable | None:
+    """The lists of a sentence that have equally many numbers, each as a column; None with fewer than two."""
+    marked, found = sentence.marked, [re.findall(r"<(\d+)>", each[0]) for each in _LIST.finditer(sentence.marked)]
+    longest = max(map(len, found), default=0)
+    lists = [[int(k) for k in each] for each in found if len(each) == longest]
+    if longest < _LEAST_OF_LIST or len(lists) < _LEAST_OPERANDS:
+        return None
+    columns, headings = [], [""]
+    for places in lists:
+        numbers = [sentence.numbers[k] for k in places]
+        after = _WORDS.findall(
+            re.split(
+                r"[,;.<]| (?:the|and|which|on|in|for|at|so|it|they|we|each) ", marked.partition(f"<{places[-1]}>")[2]
+            )[0]
+        )
+        unit = numbers[-1].unit
+        headings.append(" ".join([f"({unit})", *after[:3]] if unit else after[:3]))
+        columns.append(
+            [replace(n, unit=n.unit or unit, row=row, cell=len(headings) - 1) for row, n in enumerate(numbers)]
+        )
+    rows = list(zip(*columns, strict=True))
+    return TextTable(
+        index=-1,
+        line=sentence.line,
+        headings=tuple(headings),
+        meanings=tuple(meaning_of_heading(each) for each in headings),
+        cells=tuple((None, *row) for row in rows),
+        texts=tuple((f"of {k}", *(number.text for number in row)) for k, row in enumerate(rows)),
+    )
 
 
 def _groups(sentences: tuple[Sentence, ...]) -> Iterator[list[Sentence]]:

@@ -52,7 +52,11 @@ _ROLES = {
         rf"\bbatch(?:[ -]size)?(?: of| is|:| =|=)? {_N} \(<\d+> (?:\w+ )?(?:per|on each) {_DEVICE}\)",
     ),
     "micro": (rf"\bmicro-?batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
-    "accumulation": (rf"{_N} (?:gradient[ -])?accumulation", rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}"),
+    "accumulation": (
+        rf"{_N} (?:gradient[ -])?accumulation",
+        rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}",
+        rf"accumulat(?:ed|ing|es) (?:gradients )?(?:over|for|across) {_N}",
+    ),
     "batch_each": (
         rf"batch(?: size)?(?: of| is)? {_N} (?:\w+ )?per {_DEVICE}",
         rf"batch(?: size)? per {_DEVICE}(?: is| of|:)? {_N}",
@@ -92,6 +96,10 @@ _BACK = 4
 _NEXT, _FAR = 3, 20  # lines to the sentence before, and to one whose roles still count
 _MOST_VALUES = 2
 _EITHER = re.compile(r"\b(?:or|whether)\b")
+_ON_NODES = re.compile(
+    rf"<(\d+)> (?:{_MAKER} )?[\w-]+ (?:on|in|across|over) <(\d+)> (?:[\w-]+ )?(?:nodes|servers) ?"
+    r"\(<(\d+)> (?:per|on each|a) node\)"
+)
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
 
 
@@ -117,8 +125,19 @@ def find(document: Document) -> Iterator[Finding]:
             found = _held(own, before, target, factors)
             if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
                 yield _finding(*found, identity)
+        yield from _on_nodes(document.sentences[index])
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
         yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+
+
+def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
+    """ "2,048 GPUs on 256 nodes (8 per node)": nothing else can be meant."""
+    marked, numbers = with_spelled(sentence)
+    for match in _ON_NODES.finditer(marked):
+        devices, nodes, each = (numbers[int(k)] for k in match.groups())
+        right = middle(nodes.bounds) * middle(each.bounds)
+        if not any(n.hedge for n in (devices, nodes, each)) and not devices.low <= right <= devices.high:
+            yield _finding(devices, [nodes, each], "devices = nodes × devices of a node")
 
 
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
@@ -193,7 +212,7 @@ def _held(
     chosen = [own.get(name) or before.get(name) or [] for name in names]
     if not all(1 <= len({number.text for number in each}) <= _MOST_VALUES for each in chosen):
         return None
-    if target not in own:
+    if target not in own and not set(factors) <= set(own):
         return None
     for claimed, *given in product(*chosen):
         if len({id(number) for number in given}) < len(given) or any(number is claimed for number in given):

@@ -46,6 +46,7 @@ _FREE = re.compile(
 _COMPARED = re.compile(
     r"\b(?:vs|versus|than|from|compared|instead|against|out of|limit|budget|capacity|up to|available)\b|[→/]"
 )
+_LIST = re.compile(r"<\d+> [\w-]+(?:,| and) <\d+> [\w-]+(?:,| and|, and) <\d+> [\w-]+")
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
@@ -76,6 +77,8 @@ def _totals(sentence: Sentence) -> Iterator[Finding]:
         total = sentence.numbers[place]
         name = base(total.unit)[0]
         parts = [each for each in sentence.numbers[:place] if base(each.unit)[0] == name]
+        if not name and found[2] and _is_sum_of_counts(sentence, place, parts):
+            yield finding_of_sum(total, parts, reduce(Bounds.__add__, map(value, parts)))
         sure = name and not total.hedge and not any(each.hedge or each.low <= 0 for each in parts)
         if not sure or not 2 <= len(parts) <= _MOST_PARTS or _MORE_PARTS.search(sentence.marked):
             continue
@@ -88,6 +91,23 @@ def _totals(sentence: Sentence) -> Iterator[Finding]:
         ]
         if all(wide(value(total)).apart(each) for each in sums):
             yield finding_of_sum(total, parts, sums[-1])
+
+
+def _is_sum_of_counts(sentence: Sentence, place: int, parts: list[Number]) -> bool:
+    """Whether a list of counts ends with their total, which a slip keeps from adding up."""
+    total = sentence.numbers[place]
+    counts = [total, *parts]
+    if len(parts) < place or not 2 < len(parts) <= _MOST_PARTS or _MORE_PARTS.search(sentence.marked):
+        return False
+    if any(each.hedge or not re.fullmatch(r"\d[\d,]*", each.text) for each in counts):
+        return False
+    right = sum((middle(each.bounds) for each in parts), Decimal(0))
+    is_off = right != middle(total.bounds)
+    return (
+        is_off
+        and has_slip_in_sum(total, tuple(parts), Bounds(right, right))
+        and _LIST.search(sentence.marked) is not None
+    )
 
 
 def _listed(sentence: Sentence) -> Iterator[Finding]:

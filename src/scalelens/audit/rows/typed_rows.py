@@ -5,35 +5,41 @@ Formulas of two or three of these whose types fit are few, so two rows that fulf
 that does not is accused if a slip in one of its cells would mend it.
 """
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations, product
+from math import prod
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
-from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.of_cells import is_measured_twice
-from scalelens.audit.prose.typed import Type, Typed, combined, multiplied, type_of_label, typed_of
+from scalelens.audit.printed import Bounds
+from scalelens.audit.prose.rarest import is_measured_twice, rarest_slip
+from scalelens.audit.prose.types import (
+    Column,
+    Nouns,
+    Type,
+    Typed,
+    columns_of,
+    combined,
+    multiplied,
+    nouns_of,
+    rows_of,
+    typed_of,
+)
 from scalelens.audit.wording import about, matters, table_name, with_unit
 
 _FAR = 12  # lines from a table to a sentence whose numbers its rows share
 _MOST_ROWS, _MOST_COLUMNS, _MOST_STATED = 16, 12, 12
-_LEAST_ROWS, _LEAST_AGREEING = 3, 2
-_NARROW = 1.03  # ends of a row's numbers that are farther apart confirm no formula
-_SLIPS = ("swapped", "ten", "a thousand", "60", "3,600", "differs")
-_BRACKETS = re.compile(r"[(\[]([^()\[\]]+)[)\]]")
-_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_MEASURED = ("s", "J", "B", "flop", "co2", "money")
+_LEAST_ROWS, _LEAST_AGREEING, _MOST_OPERANDS = 3, 2, 4
+_NARROW, _MOST_ROOM = 1.041, 1.05  # ends of a number, and of what some give, that are farther apart confirm nothing
+_TO_THE_DIGIT = 1e-9
 _NEARLY = 0.004  # by which rounded operands may miss
 _FOR = ("gpu", "step", "epoch")
-
-_Column = tuple[Typed | None, ...]
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Rows in which a formula does not hold that fits the types and holds in the other rows."""
+    nouns = nouns_of(document)
     for table in document.tables:
         if not _LEAST_ROWS <= len(table.cells) <= _MOST_ROWS and len(table.headings) <= _LEAST_ROWS:
             continue
@@ -41,71 +47,51 @@ def find(document: Document) -> Iterator[Finding]:
             each
             for sentence in document.sentences
             if -_FAR <= sentence.line - table.line <= len(table.cells) + _FAR
-            for each in typed_of(sentence)
+            for each in typed_of(sentence, nouns)
             if not each.number.hedge and each.type
         ]
         unique = list({(each.type, each.low): each for each in stated}.values())[:_MOST_STATED]
         done: set[int] = set()
-        for columns in _oriented(table):
+        for columns in _oriented(table, nouns):
             for finding in _broken(table, columns, unique):
                 if finding.numbers[0].line not in done:
                     done.add(finding.numbers[0].line)
                     yield finding
 
 
-def _oriented(table: TextTable) -> Iterator[list[_Column]]:
+def _oriented(table: TextTable, nouns: Nouns) -> Iterator[list[Column]]:
     """The typed columns, and the typed rows."""
-    numbered = range(len(table.headings))
-    if len(numbered) <= _MOST_COLUMNS:
-        yield [c for k in numbered if (c := _typed_series(table.headings[k], [row[k] for row in table.cells]))]
-    if len(table.cells) <= _MOST_COLUMNS and len(numbered) > _LEAST_ROWS:
-        rows = zip(table.texts, table.cells, strict=True)
-        yield [c for texts, row in rows if (c := _typed_series(texts[0], list(row[1:])))]
+    if len(table.headings) <= _MOST_COLUMNS:
+        yield columns_of(table, nouns)
+    if len(table.cells) <= _MOST_COLUMNS and len(table.headings) > _LEAST_ROWS:
+        yield rows_of(table, nouns)
 
 
-def _typed_series(label: str, numbers: list[Number | None]) -> _Column:
-    """Numbers below a heading (or beside the label of a row) with the type that it gives; () without one."""
-    inner = _BRACKETS.findall(label)
-    units = {n.unit for n in numbers if n}
-    scale = next((_SCALES[each] for each in inner if each in _SCALES), 1.0)
-    outer = _BRACKETS.sub(" ", label).strip()
-    kinds = [found for each in (*inner, outer, *(units if len(units) == 1 else ())) if (found := type_of_label(each))]
-    measured = [kind for kind in kinds if any(atom in _MEASURED for atom, _ in kind[0])]
-    found = measured[0] if measured else type_of_label(outer)
-    if not found:
-        return ()
-    kind, size = found[0], found[1] * scale
-    return tuple(
-        Typed(n, float(n.low) * size, float(n.high) * size, kind, size) if n and n.low > 0 and not n.hedge else None
-        for n in numbers
-    )
-
-
-def _broken(table: TextTable, columns: list[_Column], stated: list[Typed]) -> Iterator[Finding]:
+def _broken(table: TextTable, columns: list[Column], stated: list[Typed]) -> Iterator[Finding]:
     many = len(columns[0]) if columns else 0
-    shared: list[_Column] = [(each,) * many for each in stated]
+    shared: list[Column] = [(each,) * many for each in stated]
     for k, target in enumerate(columns):
         kind = next((each.type for each in target if each), ())
         others = [each for j, each in enumerate(columns) if j != k]
-        for count in (1, 2):
+        for count in (1, 2, 3):
             for own in combinations(others, count):
                 for extra in [(), *((each,) for each in shared)]:
                     operands = (*own, *extra)
-                    if len(operands) < 2:
+                    if not 1 < len(operands) < _MOST_OPERANDS:
                         continue
                     for signs in product((1, -1), repeat=len(operands)):
                         if _fits_type(kind, operands, signs):
                             yield from _of_formula(table, target, operands, signs)
 
 
-def _fits_type(kind: Type, operands: tuple[_Column, ...], signs: tuple[int, ...]) -> bool:
+def _fits_type(kind: Type, operands: tuple[Column, ...], signs: tuple[int, ...]) -> bool:
     firsts = tuple(first for column in operands if (first := next((cell for cell in column if cell), None)))
     if len(firsts) < len(operands):
         return False
     up, down = ({_bare(each.type) for each, own in zip(firsts, signs, strict=True) if own == sign} for sign in (1, -1))
     if up & down or (_bare(kind) in up and () not in up | down):
         return False
-    return bool(_bare(kind)) and _bare(combined(firsts, signs)) == _bare(kind)
+    return bool(_bare(kind)) and _bare(combined((each.type for each in firsts), signs)) == _bare(kind)
 
 
 def _bare(kind: Type) -> Type:
@@ -114,9 +100,9 @@ def _bare(kind: Type) -> Type:
 
 
 def _of_formula(
-    table: TextTable, target: _Column, operands: tuple[_Column, ...], signs: tuple[int, ...]
+    table: TextTable, target: Column, operands: tuple[Column, ...], signs: tuple[int, ...]
 ) -> Iterator[Finding]:
-    agreeing: set[str] = set()
+    agreeing: set[tuple[str, ...]] = set()
     apart: list[tuple[Typed, list[Typed], float, float]] = []
     for k, claimed in enumerate(target):
         cells = [column[k] for column in operands]
@@ -126,23 +112,26 @@ def _of_formula(
         low, high = multiplied(given, signs)
         half = (claimed.high - claimed.low) / 2
         if low * (1 - _NEARLY) <= claimed.high + half and claimed.low - half <= high * (1 + _NEARLY):
-            if high < _NARROW * low and claimed.high < _NARROW * claimed.low:
-                agreeing.add(claimed.number.text)
+            is_narrow = all(each.high < _NARROW * each.low for each in (claimed, *given)) and high < _MOST_ROOM * low
+            if is_narrow or _is_exact(claimed, given, signs):
+                agreeing.add((claimed.number.text, *(each.number.text for each in given)))
         else:
             apart.append((claimed, given, low, high))
     if len(apart) != 1 or len(agreeing) < _LEAST_AGREEING:
         return
     claimed, given, low, high = apart[0]
-    words = slip(_digits(claimed), low / claimed.size, high / claimed.size)
-    if not words.endswith(_SLIPS) or not words:
-        words = _slip_of_operand(claimed, given, signs, low, high)
+    words = rarest_slip(claimed.number.text, low / claimed.size, high / claimed.size)
+    words = words or _slip_of_operand(claimed, given, signs, low, high)
     own = (claimed.low / claimed.size, claimed.high / claimed.size)
     if words and not is_measured_twice(words, own, (low / claimed.size, high / claimed.size)):
         yield _finding(table, claimed, given, (low, high), len(agreeing), words)
 
 
-def _digits(typed: Typed) -> str:
-    return re.sub(r" ?(?:k|M|B|T|million|billion|trillion)$", "", typed.number.text)
+def _is_exact(claimed: Typed, given: list[Typed], signs: tuple[int, ...]) -> bool:
+    """Whether the printed numbers themselves multiply to the last digit: 15 × 16 × 1.5 = 360."""
+    right = prod(((each.low + each.high) / 2) ** sign for each, sign in zip(given, signs, strict=True))
+    own = (claimed.low + claimed.high) / 2
+    return len(given) > _LEAST_AGREEING and abs(right / own - 1) < _TO_THE_DIGIT
 
 
 def _slip_of_operand(claimed: Typed, given: list[Typed], signs: tuple[int, ...], low: float, high: float) -> str:
@@ -152,8 +141,7 @@ def _slip_of_operand(claimed: Typed, given: list[Typed], signs: tuple[int, ...],
             continue
         ratio = (claimed.low / high, claimed.high / low)
         ends = ratio if sign > 0 else (1 / ratio[1], 1 / ratio[0])
-        found = slip(_digits(each), each.low * ends[0] / each.size, each.high * ends[1] / each.size)
-        if found and found.endswith(_SLIPS):
+        if found := rarest_slip(each.number.text, each.low * ends[0] / each.size, each.high * ends[1] / each.size):
             return f"in {with_unit(each.number)}: {found}"
     return ""
 
