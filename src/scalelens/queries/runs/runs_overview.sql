@@ -74,4 +74,8 @@ LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT J
 LEFT JOIN endings AS e ON e.run_id = r.run_id AND e.outcome_line = r.outcome_line
 LEFT JOIN unstated_facts(runs := runs) USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
-ORDER BY system, model, r.precision, devices, r.path, run_id
+-- n2 before n16: each number of a path is compared as a number.
+ORDER BY system, model, r.precision, devices,
+    list_transform(regexp_extract_all(r.path, '[0-9]{1,18}|[^0-9]+'),
+        lambda piece: CASE WHEN piece SIMILAR TO '[0-9]+' THEN lpad(piece, 18, '0') ELSE piece END),
+    r.path, run_id
