@@ -148,6 +148,10 @@ _SHOWN_BY = (
         SCORE_OF_METRICS,
     ),
     (
+        "plot epochs -o epochs.pdf",  # of runs that time epochs alone, on devices that no log counts
+        f"SELECT '' FROM epoch_stats() WHERE later_epoch_s > 0 HAVING count(DISTINCT run_id) > 1 AND {_N_TIMED} = 0",
+    ),
+    (
         'plot temporal_breakdown runs="{run}" -o temporal_breakdown.pdf',
         f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED} GROUP BY run_id "
         f"HAVING count(DISTINCT rank) BETWEEN 2 AND {MOST_RANKS} ORDER BY count(*) DESC, run_id LIMIT 1",
