@@ -33,7 +33,7 @@ def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
     over_devices, side_by_side = CHARTS
     if rows["devices"].drop_nulls().n_unique() >= _FEWEST_SIZES:
         return (over_devices,)
-    return (side_by_side,) if rows.height > 1 and rows["epochs"].max() > 1 else ()
+    return (side_by_side,) if rows.height > 1 and (rows["epochs"] > 1).any() else ()
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
