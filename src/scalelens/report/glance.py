@@ -142,7 +142,8 @@ def _remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
     about: dict[str, list[str]] = {}
     for column in (column for column in columns if column.name in REMARKS):
         for k, text in enumerate(column.texts):
-            for sentence in filter(None, text.split("; ")):
+            # The line of a log is one piece: GPU 0; 31.75 GiB total capacity; 29.14 GiB already allocated.
+            for sentence in filter(None, [text] if column.name == "outcome_text" else text.split("; ")):
                 number, rest = re.fullmatch(r"(\d{1,9} )?(.*)", sentence, re.DOTALL).groups()  # type: ignore[union-attr]
                 counts.setdefault(rest, []).extend([int(number)] if number else [])
                 about.setdefault(rest, []).append(keys[k] if keys else "")
