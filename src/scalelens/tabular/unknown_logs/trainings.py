@@ -124,8 +124,8 @@ class Trainings:
     def others(self) -> set[int]:
         """Lines of the first records of other trainings than the one before.
 
-        What comes back after something else, as the stages of each fold do, divides nothing; of a grid, such as batches on
-        each number of devices, each value comes back, and no combination of them.
+        What comes back after something else, as the stages of each fold do, divides nothing.  Of a grid, such as the
+        same batches on each number of devices, each value comes back, and no combination of them.
         """
         combinations = [one for k, one in enumerate(self._together) if k == 0 or one != self._together[k - 1]]
         if all(one not in combinations[:k] for k, one in enumerate(combinations)):
