@@ -260,6 +260,14 @@ def test_ranks_that_are_not_told_apart_make_one_row_of_a_step(warehouse: Warehou
     assert [row["score"] for row in rows] == pytest.approx([0.2, 0.4, 0.6])
 
 
+def test_records_of_several_launches_that_nothing_tells_apart_are_no_course(warehouse: Warehouse) -> None:
+    """A job script had run fifteen trainings into one log: the last record of one is not the end of another."""
+    training(warehouse, [0.3, 0.5, 0.2, 0.4])
+    assert len(warehouse.ask("FROM accuracy_curve()")) == 4
+    warehouse.insert("params", [{"run_id": "a", "key": "writers", "value": "ambiguous", "origin": "inferred"}])
+    assert warehouse.ask("FROM accuracy_curve()") == []
+
+
 def test_a_step_that_is_counted_anew_is_another_row(warehouse: Warehouse) -> None:
     training(warehouse, [0.1, 0.2, 0.3, 0.4])
     warehouse.connection.execute("UPDATE steps SET step = line % 2 + 1")

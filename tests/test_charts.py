@@ -70,7 +70,7 @@ NUMBERS = {
     "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
     "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
     "relative_low": pl.Float64, "relative_high": pl.Float64, "limit_w": pl.Float64, "saved": pl.Float64,
-    "longer": pl.Float64, "n_windows": pl.Int64, 
+    "longer": pl.Float64, "n_windows": pl.Int64, "n_epochs": pl.Int64, "later_epoch_s": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64, "slowdown_low": pl.Float64, "slowdown_high": pl.Float64,
     "failures": pl.Int64, "n_unknown": pl.Int64, "failures_per_1000_node_h": pl.Float64, "failures_per_1000_node_h_low": pl.Float64, "failures_per_1000_node_h_high": pl.Float64,
@@ -731,6 +731,7 @@ NOTHING = [
     "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
     "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
     "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes", "op_summary/two_ranks",
+    "epochs/ranks",
 ]  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_a_sensor_that_is_always_zero_holds_nothing(warehouse: Warehouse) -> Non
     readings(warehouse, [(0, 0), (10, 0)], device="CPU Platform", scope="platform", flag="zero")
     readings(warehouse, [(0, 60), (10, 60)], device="CPU Package", scope="cpu")
     (row,) = warehouse.ask("FROM energy_of_runs(per := 'node')")
-    assert row["energy_j"] == pytest.approx(600)
+    assert (row["energy_j"], row["unit_w"], row["idle_share"]) == (pytest.approx(600), pytest.approx(60), 1)
 
 
 def test_an_outage_longer_than_all_samples_is_a_gap(warehouse: Warehouse) -> None:

@@ -507,6 +507,19 @@ def test_without_a_name_the_logs_choose_the_chart(tmp_path):
     assert "its one file is not of a run (no known format in it)" in said
 
 
+def test_a_log_of_launches_that_nothing_tells_apart_says_so_instead_of_joining_them(tmp_path):
+    epochs = "Epoch: 1 | Training Loss:  {:.3f} | Training Accuracy:  {:.3f}\nEpoch: 2 | Training Loss:  {:.3f} | Training Accuracy:  {:.3f}\n"
+    text = "".join(epochs.format(2 + k / 50, 20 + k, 1.4 + k / 40, 30 + k) + "Finished training.\n" for k in range(12))
+    (tmp_path / "sweep.out").write_text(text)
+    ingest([tmp_path / "sweep.out"], tmp_path / "w")
+    said = run("plot", "-w", tmp_path / "w", "-o", tmp_path / "f.svg")
+    assert "nothing tells whether several launches or several ranks wrote the records of one run" in said
+    assert 'see where: scalelens sql "FROM problems"' in said
+    said = run("plot", "accuracy", "score_name=loss", "-w", tmp_path / "w", "-o", tmp_path / "f.svg")
+    assert "there is no score called loss to draw: " in said
+    assert "nothing tells apart the launches or ranks that logged it" in said
+
+
 def test_where_no_chart_can_be_drawn_the_refusal_says_what_there_is_and_what_a_figure_needs(tmp_path):
     (tmp_path / "a.csv").write_text("step,loss\n1,2.5\n")
     ingest([tmp_path / "a.csv"], tmp_path / "w")

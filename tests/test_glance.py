@@ -229,6 +229,15 @@ def test_rows_with_nothing_but_a_name_that_a_remark_gives_are_left_out() -> None
     assert [column.texts for column in one_block(untold, "run", "verdict", "note", unit=None).columns] == [["b"]]
 
 
+def test_a_row_is_left_out_only_where_its_name_is_read_before_a_remark() -> None:
+    common = pl.DataFrame({"run": list("ab"), "outcome": ["error"] * 2, "note": ["guessed; it broke", "guessed"]})
+    (column,) = one_block(common, "run", "outcome", "note", unit=None).columns
+    assert column.texts == ["b"], "a remark about all rows names none"
+    many = pl.DataFrame({"run": list("abcdef"), "note": ["guessed"] * 4 + ["it broke"] * 2})
+    (column,) = one_block(many, "run", "note", unit=None).columns
+    assert column.texts == list("abcd"), "before a remark about four rows stands their number"
+
+
 def test_sentences_that_differ_in_their_number_are_one() -> None:
     rows = pl.DataFrame(
         {"run": ["a", "b", "c"], "note": ["7 records are few; a stall", "9 records are few", "a stall"]}

@@ -94,6 +94,16 @@ def test_markdown_that_quotes_log_lines_is_a_document(ask, name: str) -> None:
     assert ask(name, quoted, FILE) == [("document", [], 0, 0)]
 
 
+def test_the_documentation_of_a_library_has_no_failures(ask) -> None:
+    """It names the errors that a function returns: a run was said to have lost its node."""
+    text = (
+        '<?xml version="1.0"?>\n<doc>\n<member name="F:Nvml.GpuIsLost">\n<summary>\n{}\n</summary>\n</member>\n</doc>\n'
+    )
+    error = "The GPU has fallen off the bus or has otherwise become inaccessible"
+    assert ask("Monitor.xml", text.format(error), FILE) == [("document", [], 0, 0)]
+    assert ask("monitor.log", text.format(error), FILE)[0][0] != "document"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])  # PowerShell's > writes the second
 @pytest.mark.parametrize("name", ["readme_output_aws.txt", "README"])
 def test_a_log_that_is_called_readme_is_a_log(ask, name: str, encoding: str) -> None:

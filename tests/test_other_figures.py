@@ -490,6 +490,18 @@ def test_a_study_of_epochs_is_named_where_steps_are_asked_for(tmp_path: Path, mo
     assert len(ask_sql(Path("scalelens-warehouse"), "FROM scaling(metric := 't_ep')")) == 2
 
 
+def test_epochs_without_devices_and_losses_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A course had timed the epochs of 134 runs: there was nothing to draw."""
+    for size in (2, 4, 8):
+        epochs = "".join(f"epoch {k} time: {40 / size + (-1) ** k / 10:.4f} s\n" for k in range(1, 11))
+        (tmp_path / f"ranks{size}.out").write_text(epochs)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert "the chart is epochs;" in invoke("plot -o epochs.json").output
+    figure = json.loads(Path("epochs.json").read_text())["description"]
+    assert "3 runs; each: the median of 9 epochs after the first one." in figure
+
+
 def test_rates_of_several_sizes_are_named_where_no_log_states_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

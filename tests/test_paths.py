@@ -83,6 +83,10 @@ def test_a_count_that_the_log_contradicts_does_not_stand(path: str, devices: str
         ("logs/lumi/amp/bs256.log", {"precision": "amp"}),
         ("logs/amp_bf16.log", {"precision": "bf16"}),
         ("logs/tf32/fp8.log", {"precision": "fp8"}),
+        ("logs/llama31_8b_fp4/result_0.txt", {"precision": "fp4"}),
+        ("logs/no_nvfp4.log", {}),
+        ("logs/nvfp4.log", {"precision": "nvfp4"}),
+        ("logs/bfp4x/job.log", {}),
     ],
 )
 def test_names_say_settings(path: str, facts: dict[str, str]) -> None:

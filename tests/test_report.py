@@ -364,6 +364,11 @@ def test_what_a_report_is_about() -> None:
                (("bert", "gpu"), ("gpt", "gcd"), ("ssd", "gpu"))]  # fmt: skip
     told = subject_of(pl.DataFrame(several))
     assert (told.title, told.facts["Devices"]) == ("bert, gpt and ssd on LUMI", "8 devices, A100")
+    unnamed = facts | {"device_model": None}
+    told = subject_of(pl.DataFrame([facts, unnamed], schema_overrides={"system": pl.String}))
+    assert told.title == "ResNet50 on A100 and unnamed devices", "what one of two runs says is not said of both"
+    told = subject_of(pl.DataFrame([facts, unnamed | {"has_steps": False}], schema_overrides={"system": pl.String}))
+    assert told.title == "ResNet50 on A100", "a power file trains nothing"
 
 
 def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:

@@ -250,6 +250,14 @@ def test_a_selection_takes_names_and_pairs_as_it_takes_conditions(warehouse: War
     assert warehouse.ask("FROM runs_overview(runs := 'nodes = 5')") == []
 
 
+def test_numbers_of_names_are_in_order(warehouse: Warehouse) -> None:
+    """A student had varied the workers of the loader: 0, 12, 16 and 4 stood in this order."""
+    for name in ("workers_16", "workers_4", "workers_0", "n2/b10", "n2/b9", "n10/b1", "x-20230401123456789012345"):
+        warehouse.run(name, [1.0] * 5, path=f"/logs/{name}.out")
+    ordered = warehouse.column("SELECT run_id FROM runs_overview()")
+    assert ordered == ["n2/b9", "n2/b10", "n10/b1", "workers_0", "workers_4", "workers_16", "x-20230401123456789012345"]
+
+
 def test_a_text_that_names_no_run_lists_the_closest(warehouse: Warehouse) -> None:
     study(warehouse)
     with pytest.raises(

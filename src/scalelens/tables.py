@@ -244,7 +244,7 @@ RUN_FACTS: tuple[Column, ...] = (
     Column("framework", TEXT, "what trained: megatron-lm, pytorch, ..."),
     Column("model", TEXT, "model as named, or from its shape"),
     Column("parameters", FLOAT, "number of parameters"),
-    Column("precision", TEXT, "fp32 tf32 fp16 bf16 fp8 amp ..."),
+    Column("precision", TEXT, "fp32 tf32 fp16 bf16 fp8 fp4 amp ..."),
     Column("dataset", TEXT, "data set, `synthetic` where the log says so"),
     Column("system", TEXT, "machine"),
     Column("nodes", SMALL, "nodes"),

@@ -86,7 +86,7 @@ def _counted(rows: pl.DataFrame, page: Page) -> Any:
     step = max(1, round(most / 4))
     ticks = list(range(0, most + 1, step))
     axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.labels(most))
-    x = alt.X("failures:Q", title="runs that ended so", scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+    x = alt.X("failures:Q", title="number of runs", scale=alt.Scale(domainMin=0, nice=False), axis=axis)
     y = alt.Y(
         "place:O", title="causes" if len(bars) > 2 else None, axis=alt.Axis(labels=False, ticks=False, domain=False)
     )

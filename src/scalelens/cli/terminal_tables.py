@@ -10,7 +10,7 @@ from rich.text import Text
 from scalelens.cli.inert_console import errors, results
 from scalelens.inert import visible
 from scalelens.report.columns import Columns
-from scalelens.report.glance import GlanceBlock, blocks, first_rows, fitted, within
+from scalelens.report.glance import REMARKS_SHOWN, ROWS_NAMED, GlanceBlock, blocks, first_rows, fitted, within
 from scalelens.report.text.cells import cell
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ _WIDEST = 44  # characters of a text; longer ones are shortened
 _ROWS_SHOWN = 1000  # on a terminal
 _ROWS_AT_A_GLANCE = 40
 _ROWS_FOLDED = 20_000  # looked at where many rows may be one
-_REMARKS_AT_A_GLANCE = 6  # of a block
-_ROWS_NAMED = 3  # before a remark; more are counted
 _ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
 
 
@@ -61,19 +59,19 @@ def show_at_a_glance(
 def _print_remarks(console: Console, given: GlanceBlock, rest: str) -> None:
     """Prints each sentence once, after the rows that it is about, unless it is about all of them."""
     of_rows: dict[tuple[str, ...], list[str]] = {}
-    for text, keys in list(given.remarks.items())[:_REMARKS_AT_A_GLANCE]:
+    for text, keys in list(given.remarks.items())[:REMARKS_SHOWN]:
         of_rows.setdefault(tuple(dict.fromkeys(keys)) if len(keys) < given.height else (), []).append(text)
     for rows, texts in of_rows.items():
         about = f"{_rows_named(rows, given)}: " if rows else ""
         remark = f"{about}{'; '.join(texts)}"
         console.print(Text(remark, style="dim"), soft_wrap="scalelens " in remark)  # a command is pasted in one piece
-    if len(given.remarks) > _REMARKS_AT_A_GLANCE:
-        console.print(Text(f"and {len(given.remarks) - _REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
+    if len(given.remarks) > REMARKS_SHOWN:
+        console.print(Text(f"and {len(given.remarks) - REMARKS_SHOWN} more remarks: {rest}", style="dim"))
 
 
 def _rows_named(rows: tuple[str, ...], given: GlanceBlock) -> str:
     """The rows that a remark is about: their names, or how many they are."""
-    if len(rows) <= _ROWS_NAMED:
+    if len(rows) <= ROWS_NAMED:
         return ", ".join(rows)
     what = "runs" if given.columns and given.columns[0].header == "run" else "rows"
     return f"{len(rows)} of {given.height} {what}"

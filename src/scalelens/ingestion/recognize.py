@@ -30,7 +30,7 @@ from scalelens.tabular.unpowered import lacking_power
 
 _DOCUMENT_SUFFIXES = (
     ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
-    ".patch", ".diff",
+    ".patch", ".diff", ".xml",
 )  # fmt: skip
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")

@@ -19,6 +19,8 @@ _SHORTEST = 12  # characters to which a text may be shortened
 _SHORTEST_NAME = 20  # the same of names, which distinguish the rows
 _MOST_NAME = 48  # characters that are enough for any name
 _NAMES = ("run_id", "name", "operators", "sequence", "series")
+REMARKS_SHOWN = 6  # of a block, on a terminal
+ROWS_NAMED = 3  # before a remark; more are counted
 _LEAST_OF_GROUP = 5  # rows that each series or run shows if there is no room for all
 _UNREMARKABLE = {  # not worth a mention if it holds for all rows
     ("attempt", "0"), ("n_problems", "0"), ("n_steps", "0"), ("peers", "0"),
@@ -112,13 +114,20 @@ def _block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
         for column in constant
         if column.texts[0] not in {"", *parts} and (column.name, column.texts[0]) not in _UNREMARKABLE
     ]
-    remarked = {row for rows in remarks.values() for row in rows}
+    height = len(columns[0].texts)
+    remarked = {row for rows in list(remarks.values())[:REMARKS_SHOWN] for row in _named_before(rows, height)}
     varying = _without_silent_rows(_ranged([column for column in columns if column not in constant]), remarked)
-    return GlanceBlock(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
+    return GlanceBlock(" · ".join(filter(None, [heading, *facts])), varying, remarks, height)
+
+
+def _named_before(rows: Sequence[str], height: int) -> tuple[str, ...]:
+    """The rows that a remark names; none if it is about all rows of a block, or about more than it has room for."""
+    names = tuple(dict.fromkeys(rows))
+    return names if len(rows) < height and len(names) <= ROWS_NAMED else ()
 
 
 def _without_silent_rows(columns: list[TableColumn], remarked: Container[str]) -> list[TableColumn]:
-    """The columns without rows that have only a name, which a remark repeats; empty if all rows are such rows."""
+    """The columns without rows that have only a name, which a remark gives; empty if all rows are such rows."""
     names, *others = columns
     kept = [
         k for k, name in enumerate(names.texts) if name not in remarked or any(column.texts[k] for column in others)
@@ -133,7 +142,8 @@ def _remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
     about: dict[str, list[str]] = {}
     for column in (column for column in columns if column.name in REMARKS):
         for k, text in enumerate(column.texts):
-            for sentence in filter(None, text.split("; ")):
+            # The line of a log is one piece: GPU 0; 31.75 GiB total capacity; 29.14 GiB already allocated.
+            for sentence in filter(None, [text] if column.name == "outcome_text" else text.split("; ")):
                 number, rest = re.fullmatch(r"(\d{1,9} )?(.*)", sentence, re.DOTALL).groups()  # type: ignore[union-attr]
                 counts.setdefault(rest, []).extend([int(number)] if number else [])
                 about.setdefault(rest, []).append(keys[k] if keys else "")

@@ -14,7 +14,7 @@ from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session
 from scalelens.report.findings.printed_rates import SQL as RATES_OF_DEVICES
 from scalelens.report.findings.printed_rates import TIMED
-from scalelens.report.findings.quality import LEAST_ACCURACY, SCORE_OF_METRICS
+from scalelens.report.findings.quality import LEAST_ACCURACY, OF_UNKNOWN_WRITERS, SCORE_OF_METRICS
 from scalelens.report.findings.step_times import FEWEST_TIMES
 
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
@@ -63,7 +63,7 @@ _SHOWN_BY = (
     (
         "plot accuracy score_name=loss -o accuracy.pdf",  # of a search for a learning rate, which changes no speed
         "SELECT '' FROM configuration() WHERE setting = 'learning_rate' AND run_id IN (SELECT run_id FROM steps "
-        "WHERE phase = 'train' AND loss IS NOT NULL "
+        f"WHERE phase = 'train' AND loss IS NOT NULL AND run_id NOT IN {OF_UNKNOWN_WRITERS} "
         f"GROUP BY run_id HAVING count(DISTINCT coalesce(step, epoch, line)) >= {_FEWEST_RECORDS}) "
         f"HAVING count(DISTINCT value) > 1 AND {_SETTINGS} <= 1",
     ),
@@ -140,12 +140,16 @@ _SHOWN_BY = (
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL "
+        f"SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL AND run_id NOT IN {OF_UNKNOWN_WRITERS} "
         "GROUP BY run_id HAVING count(DISTINCT coalesce(step, epoch, line)) > 1 LIMIT 1",
     ),
     (
         'plot accuracy score_name="{}" -o accuracy.pdf',
         SCORE_OF_METRICS,
+    ),
+    (
+        "plot epochs -o epochs.pdf",  # of runs that time epochs alone, on devices that no log counts
+        f"SELECT '' FROM epoch_stats() WHERE later_epoch_s > 0 HAVING count(DISTINCT run_id) > 1 AND {_N_TIMED} = 0",
     ),
     (
         'plot temporal_breakdown runs="{run}" -o temporal_breakdown.pdf',

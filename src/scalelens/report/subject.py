@@ -45,7 +45,14 @@ def subject_of(runs: "pl.DataFrame") -> Subject:
         "Precision": few_of(_most_common(runs["precision"]), _MOST_NAMES),
         "Dates": _dates([*runs["started_at"].drop_nulls(), *runs["ended_at"].drop_nulls()]),
     }
-    return Subject(_title(models, systems or device_models, bool(runs["has_steps"].any())), facts)
+    places = systems or [*device_models, *(["unnamed devices"] if _mostly_unnamed(runs) else [])]
+    return Subject(_title(models, places, bool(runs["has_steps"].any())), facts)
+
+
+def _mostly_unnamed(runs: "pl.DataFrame") -> bool:
+    """Whether no more than half of the runs with steps say on what device they ran, but some do."""
+    named = runs.filter(runs["has_steps"])["device_model"].is_not_null()
+    return 0 < 2 * int(named.sum()) <= len(named)
 
 
 def _most_common(values: "pl.Series") -> list[str]:

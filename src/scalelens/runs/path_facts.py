@@ -43,7 +43,9 @@ _NAMED_CLOCK = re.compile(r"(?:static|freq|(?:clk|clock)[-_=]?)\Z")
 _OF_ANOTHER = re.compile(r"(?:cpu|mem|memory|hbm|dram|uncore|log|print|save|eval|val|test|ckpt|checkpoint)[^a-z]*\Z")
 _CLOCKS_MHZ = range(100, 4001)
 _YEARS = range(2010, 2041)
-_PRECISION = re.compile(r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|fp16|amp|fp8|tf32)(?![a-z0-9])")
+_PRECISION = re.compile(
+    r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|fp16|amp|fp8|tf32|(?:nv|mx)?fp4)(?![a-z0-9])"
+)
 _SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
 
 

@@ -20,7 +20,7 @@
 --
 -- Partition: run_id
 --
--- When empty: no run logs such a score
+-- When empty: no run logs such a score, or nothing tells apart the launches or ranks that logged it
 --
 -- Sources: accuracy_curve, selected_steps, energy_of_steps
 --

@@ -17,16 +17,18 @@
 --   rules make a log say counts more than what its program says as well.
 --   A validation that names an epoch took place at its end.
 --
--- Limits: A sum of steps leaves out start-up, validation and checkpoints.  Time spent on work that a restart repeated
+-- Limits: Runs are left out of which nothing tells whether several launches or several ranks wrote the records: one after
+--   another these would be a course that no training took.
+--   A sum of steps leaves out start-up, validation and checkpoints.  Time spent on work that a restart repeated
 --   counts.
 --
 -- Helper: used by time_to_accuracy
 --
 -- Glance: run_id elapsed_s epoch step score phase n_records clock
 --
--- When empty: no run logs such a score
+-- When empty: no run logs such a score, or nothing tells apart the launches or ranks that logged it
 --
--- Sources: steps, metrics, phases, runs, selected_steps, selected_runs
+-- Sources: steps, metrics, phases, params, runs, selected_steps, selected_runs
 --
 -- Parameters: runs, score_name
 --
@@ -43,11 +45,13 @@
 --   elapsed_s    DOUBLE s    time elapsed, by `clock`
 --   clock        VARCHAR     run start, first record, or sum of steps
 WITH
+of_unknown_writers AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
 of_ranks AS (
     SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind, coalesce(rank, 0) AS rank,
         CASE score_name WHEN 'accuracy' THEN accuracy WHEN 'loss' THEN loss END AS score
     FROM steps AS s
-    WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')),
+    WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')
+        AND s.run_id NOT IN (FROM of_unknown_writers)),
 scored AS (
     SELECT * EXCLUDE (rank)
     FROM of_ranks JOIN (SELECT run_id, min(rank) AS rank FROM of_ranks GROUP BY run_id) USING (run_id, rank)),
@@ -74,7 +78,7 @@ evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE 
 names_of_metrics AS (
     SELECT m.run_id, m.name, regexp_matches(m.name, '(?i)^val(id|idation)?[_/ .-]acc(uracy)?$') AS names_validation
     FROM metrics AS m JOIN runs AS r USING (run_id)
-    WHERE m.run_id IN (FROM selected_runs(runs := runs))
+    WHERE m.run_id IN (FROM selected_runs(runs := runs)) AND m.run_id NOT IN (FROM of_unknown_writers)
         AND (m.name = score_name OR (score_name = 'accuracy' AND (names_validation
             OR (m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))))
     GROUP BY m.run_id, m.name

@@ -17,7 +17,7 @@
 -- Glance: run_id devices global_batch_size is_reached time_to_target_s~ score~ best_score~ epoch~ step~
 --   device_hours~ decided_by clock
 --
--- When empty: no run logs such a score
+-- When empty: no run logs such a score, or nothing tells apart the launches or ranks that logged it
 --
 -- Sources: accuracy_curve, runs
 --

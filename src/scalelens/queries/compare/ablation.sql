@@ -51,7 +51,8 @@ parts AS (SELECT configuration, held, all_settings, unnest(all_settings) AS part
 without_one AS (
     SELECT configuration, held, split_part(part, ' ', 1) AS setting, substr(part, strpos(part, ' ') + 1) AS value,
         array_to_string([other FOR other IN all_settings IF other <> part], ', ') AS others,
-        coalesce(list_position(['fp64', 'fp32', 'tf32', 'amp', 'fp16', 'bf16', 'fp8'], split_part(value, '+', 1)), 8) AS width
+        coalesce(list_position(['fp64', 'fp32', 'tf32', 'amp', 'fp16', 'bf16', 'fp8', 'mxfp4', 'nvfp4', 'fp4'],
+            split_part(value, '+', 1)), 11) AS width
     FROM parts),
 changes AS (
     SELECT a.setting, a.configuration AS before, b.configuration AS after, a.value AS from_value, b.value AS to_value

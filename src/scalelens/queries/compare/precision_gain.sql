@@ -1,8 +1,8 @@
 -- Gain by precision: the speedup of a narrower number format where all else is equal.
 --
 -- Answers: How much faster is training in a narrower number format?
---   From the wider format to bf16, fp16, amp or fp8.  These are the rows of `ablation` whose one changed setting is the
---   precision.
+--   From the wider format to bf16, fp16, amp, fp8 or fp4.  These are the rows of `ablation` whose one changed setting is
+--   the precision.
 --
 -- Formula: speedup = (W1 / t1) / (W0 / t0), with W the global batch and t the time of a step, 0 before and 1 after the
 --   change.

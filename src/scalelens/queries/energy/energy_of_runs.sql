@@ -55,7 +55,7 @@ holders AS (
     GROUP BY r.run_id, r.node, r.scope),
 sensors AS (
     SELECT i.run_id, i.node, i.device, i.scope, part_of, energy_j, energy_j AS low_j,
-        energy_j AS high_j, energy_j / mean_w AS measured_s, coverage, lowest_w, reported_j, reported_method, flags,
+        energy_j AS high_j, energy_j / nullif(mean_w, 0) AS measured_s, coverage, lowest_w, reported_j, reported_method, flags,
         'integrated' AS energy_kind
     FROM integrated AS i JOIN lowest AS l ON l.run_id = i.run_id AND l.node IS NOT DISTINCT FROM i.node
         AND l.device IS NOT DISTINCT FROM i.device AND l.scope IS NOT DISTINCT FROM i.scope

@@ -5,7 +5,7 @@
 -- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
 --   printed_samples_per_s~ printed_tokens_per_s~ rate_scope note outcome_text
 --
--- Sources: runs, params, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
+-- Sources: runs, params, members, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
 --   unstated_facts
 --
 -- Parameters: runs
@@ -73,5 +73,10 @@ FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT JOIN times USING (run_id)
 LEFT JOIN endings AS e ON e.run_id = r.run_id AND e.outcome_line = r.outcome_line
 LEFT JOIN unstated_facts(runs := runs) USING (run_id)
+LEFT JOIN (SELECT run_id, min(part) AS part FROM members GROUP BY run_id) USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
-ORDER BY system, model, r.precision, devices, r.path, run_id
+-- n2 before n16: each number of a path is compared as a number.  Runs of one log are in its order.
+ORDER BY system, model, r.precision, devices,
+    list_transform(regexp_extract_all(r.path, '[0-9]{1,18}|[^0-9]+'),
+        lambda piece: CASE WHEN piece SIMILAR TO '[0-9]+' THEN lpad(piece, 18, '0') ELSE piece END),
+    r.path, part, run_id

@@ -24,13 +24,16 @@ WHERE nth > 1 OR epochs_of_attempt = 1
 GROUP BY run_id ORDER BY epoch_s, run_id"""
 GLANCE = ("run_id", "devices", "epochs", "epoch_s", "shortest_s", "longest_s")
 NUMBER_PLACE = 52
-CHARTS = ("scaling",)  # the times of an epoch over the devices
+CHARTS = ("scaling", "epochs")  # the times of an epoch over the devices; side by side
 ONLY_WITH_ROWS = True
 _FEWEST_SIZES = 2
 
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
-    return CHARTS if rows["devices"].drop_nulls().n_unique() >= _FEWEST_SIZES else ()
+    over_devices, side_by_side = CHARTS
+    if rows["devices"].drop_nulls().n_unique() >= _FEWEST_SIZES:
+        return (over_devices,)
+    return (side_by_side,) if rows.height > 1 and (rows["epochs"] > 1).any() else ()
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:

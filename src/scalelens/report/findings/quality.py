@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 PLACE = 50
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
+# Runs whose records several launches or ranks wrote, which nothing tells apart: their scores are no course.
+OF_UNKNOWN_WRITERS = "(SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous')"
 # The name of the most telling metric that is a score of several steps: what shows logs without accuracies and losses.
 SCORE_OF_METRICS = (
     rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
+    f"AND run_id NOT IN {OF_UNKNOWN_WRITERS} "
     "GROUP BY name HAVING count(DISTINCT (run_id, step)) > count(DISTINCT run_id) "
     "ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1"
 )
@@ -33,7 +36,7 @@ SELECT name, run_id, NULL, count(*), arg_min(value, nth), arg_max(value, nth),
     if(name ILIKE '%loss%', min(value), max(value)), NULL, max(step)
 FROM (SELECT *, row_number() OVER (ORDER BY attempt, step, line) AS nth FROM metrics
       WHERE name = ({SCORE_OF_METRICS}) AND step IS NOT NULL
-      AND NOT EXISTS (FROM accuracies) AND NOT EXISTS (FROM losses))
+      AND run_id NOT IN {OF_UNKNOWN_WRITERS} AND NOT EXISTS (FROM accuracies) AND NOT EXISTS (FROM losses))
 GROUP BY name, run_id
 ORDER BY score_name, phase DESC, best_score DESC, run_id"""
 GLANCE = ("run_id", "score_name", "phase", "n_values", "first_score", "last_score", "best_score", "epoch", "step")

@@ -68,6 +68,7 @@ class Trainings:
         self._seen: defaultdict[str, list[list[str]]] = defaultdict(
             list
         )  # values of each training, by what they are of
+        self._together: list[dict[str, list[str]]] = []  # the values of each training
         self._told: defaultdict[str, list[str]] = defaultdict(list)  # since the last record, by what it is of
         self._method = ""  # that the last heading named
         self._methods: dict[int, str] = {}  # by the line of the first record of a training
@@ -114,6 +115,7 @@ class Trainings:
                 self._others[line] = other
             for of, told in self._told.items():
                 self._seen[of].append(told)
+            self._together.append(dict(self._told))
             if self._method:
                 self._methods[line], self._method = self._method, ""
         self._told = defaultdict(list)
@@ -122,8 +124,12 @@ class Trainings:
     def others(self) -> set[int]:
         """Lines of the first records of other trainings than the one before.
 
-        What comes back after something else, as the stages of each fold do, divides nothing.
+        What comes back after something else, as the stages of each fold do, divides nothing.  Of a grid, such as the
+        same batches on each number of devices, each value comes back, and no combination of them.
         """
+        combinations = [one for k, one in enumerate(self._together) if k == 0 or one != self._together[k - 1]]
+        if all(one not in combinations[:k] for k, one in enumerate(combinations)):
+            return {*self._others}
         again = {of for of, seen in self._seen.items() if _comes_back(seen)}
         return {line for line, differing in self._others.items() if differing - again}
 

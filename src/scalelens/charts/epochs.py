@@ -1,0 +1,72 @@
+"""Time of an epoch of runs side by side, the shortest first.
+
+Shows: which runs take how long for an epoch, where no log times a step and no number of devices makes a series.
+Query: epoch_stats
+Encodings:
+    y        a run, the shortest epoch first
+    x        the median of its epochs after the first, which often is longer
+    many     of more runs than bars find room for: points over a number in their names that the times follow, such as a
+             batch, with a line through the medians; else those whose names differ only in what matters least (a
+             repeat, a date) share a bar; else a tick each on the line of their folder or file, with its median
+    caption  the epochs of a run, and which launch of several counts
+Source: epoch times side by side, as in the reports of courses and of DAWNBench
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from scalelens.charts import many_runs, number_sweep, run_bars, style, words
+from scalelens.charts.layout import SINGLE, Page
+from scalelens.charts.run_bars import Measure
+from scalelens.charts.run_rates import MOST_RUNS
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "epoch_stats"
+FACTS = ("name",)
+BY_FOLDER = True
+
+_TITLES = {"epoch": "time of an epoch [s]", "train": "time of an epoch's training [s]"}
+_NOTE = "Epochs of other models, batches or data are not comparable."
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `epoch_stats`.  Raises UserError if no run has the time of a later epoch."""
+    timed = rows.filter(pl.col("later_epoch_s") > 0)
+    if timed.is_empty():
+        raise UserError(
+            "there is nothing to draw: no log times several epochs", "see what there is: scalelens query epoch_times"
+        )
+    whole = timed["time_of"].value_counts(sort=True).row(0)[0]
+    drawn = timed.filter(time_of=whole).sort("n_epochs", descending=True).unique("run_id", keep="first")
+    runs = sorted(drawn.to_dicts(), key=lambda run: (run["later_epoch_s"], words.natural(run_bars.name(run))))
+    caption = [f"{words.counted([len(runs)], 'run')}; each: {_what(runs)} after the first one.", _NOTE]
+    if timed["attempt"].n_unique() > 1:
+        caption.append("Of several launches of a run the one with most epochs counts.")
+    if hidden := timed["run_id"].n_unique() - len(runs):
+        caption.append(f"Not drawn: {words.counted([hidden], 'run')} with times of another part of an epoch.")
+    return _figure(runs, Measure("later_epoch_s", _TITLES[whole], "shortest"), caption, page)
+
+
+def _what(runs: list[Row]) -> str:
+    later = [run["n_epochs"] - 1 for run in runs]
+    return "the epoch" if max(later) == 1 else f"the median of {words.counted(later, 'epoch')}"
+
+
+def _figure(runs: list[Row], measure: Measure, caption: list[str], page: Page) -> Any:
+    """Points over a number in the names that the times follow, else bars or, of many runs, a mark each."""
+    if swept := number_sweep.of(runs, measure.column):
+        panel, looks = number_sweep.panel(swept, measure.title, page)
+        return style.figure([[panel]], looks, [number_sweep.NOTE, *caption], page)
+    if len(runs) > MOST_RUNS:
+        panel, looks, note = many_runs.drawn(runs, measure, page, MOST_RUNS)
+        return style.figure([[panel]], looks, [*caption, *filter(None, [note])], page)
+    texts = [" · ".join([run_bars.name(run), *run_bars.amount(run, measure.column)]) for run in runs]
+    return style.figure([[run_bars.panel(runs, texts, measure, page)]], [], caption, page)
