@@ -237,7 +237,9 @@ def _read_shape(
         None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
     )
     survey = Survey(times.seen(table.records(source)))
-    if table.bars and table.bars.short_ones_lack_times:
+    for _ in range(2):  # then the short ones lack times even so
+        if not (table.bars and table.bars.short_ones_lack_times):
+            break
         table.read_bars_as_wholes()
         survey = Survey(table.records(source))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)

@@ -77,6 +77,7 @@ _BY_PHASE = re.compile(
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?:val|valid|validation|eval|test|dev)(?![a-z])", re.IGNORECASE)
 _TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
+_OF_VALIDATION = re.compile(r"(?<![a-z])(?:val(?:id|idation)?|eval|test|dev)[ _-]?\Z", re.IGNORECASE)  # `valLoss`
 _OWN_LOSS = re.compile(r"(?<![a-z])loss\W{1,4}\d", re.IGNORECASE)  # before that of a validation
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
@@ -120,6 +121,7 @@ class LineTable:
         self.write_epochs: Callable[[Source, Rows], list[ColumnReading]] | None = None
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self.bars_as_wholes = False  # their times are means of whole bars
+        self.bars_are_timed = True
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
 
@@ -223,7 +225,10 @@ class LineTable:
             records = self.of_lines(one.record for one in parsed)
         else:
             self.bars = DrawnBars(
-                EPOCH in self.columns.values(), self.shape.one_for_each_epoch, as_wholes=self.bars_as_wholes
+                EPOCH in self.columns.values(),
+                self.shape.one_for_each_epoch,
+                as_wholes=self.bars_as_wholes,
+                are_timed=self.bars_are_timed,
             )
             records = self.bars.records(parsed)
         for record in records:
@@ -234,8 +239,8 @@ class LineTable:
             self._kept = kept
 
     def read_bars_as_wholes(self) -> None:
-        """Lets the records be read again, with the mean of its steps as the time of each bar."""
-        self.bars_as_wholes, self._kept = True, None
+        """Lets the records be read again, with the mean of its steps as the time of each bar; then without times."""
+        self.bars_as_wholes, self.bars_are_timed, self._kept = True, not self.bars_as_wholes, None
 
     def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """The records of lines that are no drawings, each step's once."""
@@ -329,7 +334,7 @@ class LineTable:
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
         lead, *others = self.shape.key
-        if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
+        if list(parts.key[1:]) != others or not (parts.key[0] == lead or _ends_in(parts.key[0], lead)):
             return False
         names = {_masked(field.name) for field in parts.parsed.fields}
         least = 1 if self.shape.goes_on else _LEAST_NAMES * len(self.usual)
@@ -497,6 +502,15 @@ def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]
             yield before
     if bar:
         yield from last.values()
+
+
+def _ends_in(text: str, lead: str) -> bool:
+    """Whether a line was begun by something else and goes on with a lead; `val_loss` does not go on with `loss`."""
+    before = text.removesuffix(lead) if lead else text
+    if before == text:
+        return False
+    goes_on = before[-1] == "_" or (before[-1].isalpha() and lead[0].islower())
+    return not goes_on and not _OF_VALIDATION.search(before)
 
 
 def _whole_steps(records: Iterator[TableRecord], counts: list[str]) -> Iterator[TableRecord]:

@@ -18,6 +18,7 @@ from scalelens.parsing.progress_bars import BAR, Drawing, begins
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.bars_within import BarsWithin
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
@@ -115,6 +116,7 @@ _MANY_STEPS = 32  # of an environment, which no game prints as one line
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
+_LEAST_NAMED = 3  # epochs that a label names
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
@@ -316,6 +318,7 @@ class Shape:
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.kept = KeptBars()
+        self.holds_bars = False  # whether another bar of training is drawn for each of its counts
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
@@ -445,6 +448,8 @@ class Shape:
         values = [field.value or 0.0 for field in counts]
         if self.bar and len(counts) == 2 and counts[0].total and counts[0].total == counts[1].total:
             self.at_its_epoch += 0 <= values[0] - values[1] <= 1
+        elif self.bar == "tqdm" and self.roles[:2] == ["epoch", "of_all"] and not counts[0].total:
+            self.at_its_epoch += abs(values[0] - values[1]) <= 1
         elif self.bar == "tqdm" and len(counts) == 2 and counts[0].total and counts[1].name.lower() == "epoch":
             self.names_its_epoch += 0 <= values[1] - values[0] <= 1
         if counts[0].total:
@@ -640,7 +645,14 @@ class Shape:
     def is_bar_of_epochs(self) -> bool:
         """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`), its postfix, or other lines."""
         labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
-        return labeled or self.counts_the_epochs_it_names or self.counted_by_others
+        labeled = labeled and (self.has_total or self.counts_the_epochs_of_its_label)
+        return labeled or self.counts_the_epochs_it_names or self.counted_by_others or self.holds_bars
+
+    @property
+    def counts_the_epochs_of_its_label(self) -> bool:
+        """Whether its bar counts the epochs that its label names, without their total: `Epoch 3:  25%|  | 3/12`."""
+        at_each = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
+        return at_each and not self.has_total and self.rises[0] >= _LEAST_NAMED and not self.falls[0]
 
     @property
     def counts_the_epochs_it_names(self) -> bool:
@@ -815,6 +827,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
     ends = _EpochEnds()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
+    within = BarsWithin()
     headings, ended, epoch_bars = 0, list[float](), False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
@@ -844,10 +857,13 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
         elif drawing:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
+        if drawing and drawing.total:
+            within.draw(shape.key, shape.label, shape.bars, drawing)
     follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
     epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.holds_bars = within.hold(shape.key, shape.label)
         shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
         shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
