@@ -15,7 +15,8 @@ again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  
 bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
 the time of a step, are read as such.  A bar with words of its own before `Epoch` is not Lightning's, nor is a second bar
 of an epoch with another total, as loops of one's own draw for the validation, nor one that goes on where the epoch in
-its label grows, since it counts epochs: `Epoch 2:  25%|  | 3/12`, then `Epoch 3:  33%|  | 4/12`.
+its label grows, since it counts epochs: `Epoch 2:  25%|  | 3/12`, then `Epoch 3:  33%|  | 4/12`.  One
+that always grows by 8 or a multiple of it, and slower than tqdm draws steps, may count samples, and is not read.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
@@ -26,6 +27,7 @@ Samples:
 """
 
 import functools
+import math
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -53,6 +55,9 @@ _BESIDE = re.compile(
 )
 _OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
+_LEAST_COUNTS = 10  # of a bar, that show by what it grows
+_SURELY_DRAWN_S = 0.3  # between two drawings, within which steps of their own would be drawn
+_OF_SAMPLES = "the bar grows by multiples of a batch and may count samples: it is not read"
 _SEVERAL = 2  # epochs after which a bar went on
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 
@@ -228,6 +233,9 @@ class Reader:
 
     def hand_over_one(self, ended: _Epoch) -> None:
         rows = self.rows
+        if not ended.averaged and _counts_samples(ended.drawings):
+            rows.problem(next(iter(ended.batches.values()))[0], _OF_SAMPLES)
+            return
         here = rows.part, rows.attempt
         rows.part, rows.attempt = ended.part, ended.attempt
         times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
@@ -253,6 +261,14 @@ class Reader:
             if not self.carried.pop(whose, None):
                 self.hand_over(epoch)
         self.at = {}
+
+
+def _counts_samples(drawings: list[Drawing]) -> bool:
+    """Whether a bar of one's own may count samples: it always grows by as many, and slower than tqdm draws steps."""
+    counts = {now.step for now in drawings if 0 < now.step != now.total}
+    leap = functools.reduce(math.gcd, counts, 0)
+    slow = drawings[-1].elapsed_s * leap >= _SURELY_DRAWN_S * drawings[-1].step
+    return len(counts) >= _LEAST_COUNTS and (leap % 32 == 0 or (slow and leap % 8 == 0))
 
 
 def _seconds(elapsed: str) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
@@ -77,7 +78,6 @@ _BY_PHASE = re.compile(
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?:val|valid|validation|eval|test|dev)(?![a-z])", re.IGNORECASE)
 _TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
-_OF_VALIDATION = re.compile(r"(?<![a-z])(?:val(?:id|idation)?|eval|test|dev)[ _-]?\Z", re.IGNORECASE)  # `valLoss`
 _OWN_LOSS = re.compile(r"(?<![a-z])loss\W{1,4}\d", re.IGNORECASE)  # before that of a validation
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
@@ -85,6 +85,7 @@ _MEAN_STEP = re.compile(
 )
 _MICRO_STEP = re.compile(r"(?:micro|accum\w{0,12})[ _-]?(?:steps?|batch(?:es)?|iter\w{0,8})?\Z", re.IGNORECASE)
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
+_NEAREST = 2  # words before the lead of a line, which say what it is of
 _NO_END = "the line has no end and may be cut: it is not read"
 
 
@@ -505,12 +506,15 @@ def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]
 
 
 def _ends_in(text: str, lead: str) -> bool:
-    """Whether a line was begun by something else and goes on with a lead; `val_loss` does not go on with `loss`."""
+    """Whether a line was begun by something else and goes on with a lead.
+
+    `val_loss` does not go on with `loss`, nor `Inference [` with `[`: these are lines of other work.
+    """
     before = text.removesuffix(lead) if lead else text
     if before == text:
         return False
     goes_on = before[-1] == "_" or (before[-1].isalpha() and lead[0].islower())
-    return not goes_on and not _OF_VALIDATION.search(before)
+    return not goes_on and not ELSEWHERE.search(" ".join(before.split()[-_NEAREST:]))
 
 
 def _whole_steps(records: Iterator[TableRecord], counts: list[str]) -> Iterator[TableRecord]:
