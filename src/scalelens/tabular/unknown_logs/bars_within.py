@@ -15,7 +15,7 @@ _STEPS = re.compile(
     r"(?<![a-z])(?:global[ _]|train(?:ing)?[ _])?(?:step|iter(?:ation)?|update|batch)(?:e?s)?(?![a-z])", re.IGNORECASE
 )
 _LEAST = 2  # counts
-_MOSTLY = 0.9
+_SELDOM = 0.1  # of the counts: the first may be drawn late
 
 
 class _Bar:
@@ -54,4 +54,4 @@ class BarsWithin:
         bar = self._bars.get(key)
         if bar is None or _STEPS.search(label):
             return False
-        return bar.grown >= _LEAST and bar.held >= _MOSTLY * bar.grown
+        return bar.held >= _LEAST and bar.grown - bar.held <= max(1, _SELDOM * bar.grown)

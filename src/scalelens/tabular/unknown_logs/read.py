@@ -205,7 +205,10 @@ def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
         return bars[0]
     bars = [other for other in bars if len(other.key) > _TOTAL_OF_BAR]
     bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
-    return bar if isinstance(bar, Shape) and len(bars) == 1 else None
+    if not isinstance(bar, Shape) or len(bars) != 1:
+        return None
+    bar.counts_told_steps = True
+    return bar
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:

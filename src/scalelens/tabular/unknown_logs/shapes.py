@@ -322,6 +322,7 @@ class Shape:
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.kept = KeptBars()
+        self.counts_told_steps = False  # whether the steps that other lines tell grow by as many as its bar has
         self.holds_bars = False  # whether another bar of training is drawn for each of its counts
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
@@ -754,7 +755,7 @@ class Shape:
         tqdm draws each step that takes as long as its `mininterval`: one that always grows by eight, and not as fast,
         has learned of all eight at once.
         """
-        if self.bar_counts < _LEAST_COUNTS or not self.bar_leap:
+        if self.bar_counts < _LEAST_COUNTS or not self.bar_leap or self.counts_told_steps:
             return False
         slow = self.longest_s * self.bar_leap >= _SURELY_DRAWN_S * max(self.counted_last, 1)
         return self.bar_leap % _OF_BATCHES == 0 or (slow and self.bar_leap % _OF_SMALL_BATCHES == 0)
