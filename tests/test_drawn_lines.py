@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import drawn_bars
 import drawn_lines
 from scalelens.ingestion.formats import load
 from scalelens.ingestion.recognize import read_rows
@@ -16,6 +17,9 @@ from scalelens.parsing.source import open_source
 
 _NEAR = 0.02
 _READ = 0.95  # of the logs
+_NEAR_OF_BARS = 0.12  # a bar of ten seconds shows its times to a tenth
+_READ_OF_BARS = 0.6  # many are too short to tell any
+_FIRST = 2  # records of a run that no answer counts
 
 
 class _Times(Rows):
@@ -53,6 +57,33 @@ def test_of_drawn_lines_most_are_read_and_none_wrong(seeds: range, tmp_path: Pat
             wrong.append((seed, drawn.wording, statistics.median(told or other), drawn.typical_s))
     assert not wrong
     assert read >= _READ * len(seeds)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(60, 1060), marks=pytest.mark.slow)], ids=["day", "night"]
+)
+def test_of_drawn_bars_none_is_taken_for_another(seeds: range, tmp_path: Path) -> None:
+    formats, wrong, read = load(), [], 0
+    for seed in seeds:
+        drawn = drawn_bars.drawn(seed)
+        path = tmp_path / f"{seed}.log"
+        path.write_text(drawn.text)
+        times = _Times()
+        with contextlib.closing(open_source(path)) as source:
+            read_rows(source, formats, times)
+        steps, epochs = times.steps, times.epochs
+        near = len(steps) <= _FIRST or _is_near(steps, drawn.step_s, _NEAR_OF_BARS)
+        near = near and (len(epochs) <= _FIRST or _is_near(epochs, drawn.epoch_s, _NEAR_OF_BARS))
+        read += near and bool(steps or epochs)
+        if not near:
+            wrong.append((seed, drawn.structure, steps[:3], epochs[:3]))
+    assert not wrong
+    assert read >= _READ_OF_BARS * len(seeds)
+
+
+def _is_near(told: list[float], either: tuple[float, ...], share: float) -> bool:
+    """Whether the median is one of several."""
+    return any(abs(statistics.median(told) / seconds - 1) <= share for seconds in either)
 
 
 def _between_stamps(seed: int) -> tuple[str, float, bool]:

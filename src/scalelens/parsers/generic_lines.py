@@ -17,7 +17,7 @@ of the count, or `Epoch 3: loss 1.2` after each end (of a `step 20/328` as well,
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
-which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps, and none that
+which grows by one, epochs, also where it begins anew below each heading of a fold, a seed or a model: no time is derived from the time stamps until --map says that it counts steps, and none that
 is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
@@ -66,7 +66,8 @@ times the count is the time passed is a running mean, and so is an `avg batch ti
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
 as much less there is that of all steps since the line before, and one that is as long at the end of each epoch a mean of a step; a time that stands once in an epoch, in a line such as `Epoch [3/10] Step
-[0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; nor do those of the first record after a
+[0/50]` or `[50/50]`, may be that of the batch, and is that of the epoch only if its name or the time stamps say so; where one line in ten follows a validation or saving, the stamps of these tell no time; nor do those of the first record after the traceback of an error, after
+the end of a job, or after a
 second launch, where a third of the lines before the first record, and three or more, come again between two records; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
@@ -145,7 +146,7 @@ that is drawn once for each of them (`12it [00:50, 4.1s/it]step: 12, loss: 0.3`)
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
-the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
+the training's a label, or use a preset; so it is where the other one has a label that does not tell (`Steps:`).  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
 full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
@@ -154,11 +155,15 @@ step comes before one in its lines that is less than half as long (`batch_time=0
 are bars that are drawn once for each epoch, when they are full.  The one bar of a log in which nothing else counts is the
 training's, if the log's name, or that of the script in its lines, is of a training (`train_walker.log`, `finetune.py`) and no
 line tells of other work; one of a thousand or fewer that is not drawn again and again may count epochs, and is not read.  Where short bars tell too little for
-a time of their own, and longer ones would stand for all, each bar has the mean of its steps.  A loss in brackets within a
+a time of their own, and longer ones would stand for all, each bar has the mean of its steps, and none has one where the
+short ones are shorter than five seconds.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
-samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  A bar
+samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
+that takes 0.3 s or more, within which tqdm draws steps of their own.  A bar
 without a label that is drawn once, and counts as many as the epochs of other lines, has no steps, nor has one each of
-whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`): it has epochs.  Where
+whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`, `Epoch 12:   2%|  | 12/500`): it has
+epochs.  Nor has one for each of whose counts another bar of training is drawn (`Training: 3/40` above `batches: 400/400`),
+unless it is called one of steps.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

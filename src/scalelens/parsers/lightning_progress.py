@@ -14,7 +14,9 @@ batch is drawn before it and again after it.  A bar is drawn again and
 again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  In a narrow terminal tqdm leaves out the
 bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
 the time of a step, are read as such.  A bar with words of its own before `Epoch` is not Lightning's, nor is a second bar
-of an epoch with another total, as loops of one's own draw for the validation.
+of an epoch with another total, as loops of one's own draw for the validation, nor one that goes on where the epoch in
+its label grows, since it counts epochs: `Epoch 2:  25%|  | 3/12`, then `Epoch 3:  33%|  | 4/12`.  One
+that always grows by 8 or a multiple of it, and slower than tqdm draws steps, may count samples, and is not read.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
@@ -25,6 +27,7 @@ Samples:
 """
 
 import functools
+import math
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -52,6 +55,10 @@ _BESIDE = re.compile(
 )
 _OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
+_LEAST_COUNTS = 10  # of a bar, that show by what it grows
+_SURELY_DRAWN_S = 0.3  # between two drawings, within which steps of their own would be drawn
+_OF_SAMPLES = "the bar grows by multiples of a batch and may count samples: it is not read"
+_SEVERAL = 2  # epochs after which a bar went on
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 
 
@@ -66,7 +73,8 @@ class _Epoch:
         self.last_s = 0  # the seconds of its last drawing
         self.begins_s = 0  # those at its start, where the clock of its bar goes on from the epoch before
         self.drawings: list[Drawing] = []
-        self.batches: dict[int, tuple[int, dict[str, Any]]] = {}  # line and row
+        self.batches: dict[int, tuple[int, dict[str, Any], list[tuple[str, float, None]]]] = {}  # line, row, metrics
+        self.ahead = 0  # of the epoch: its first batch that was drawn
 
     def pause(self, drawn: Drawing) -> None:
         """Notes a validation: what its batch, drawn before it and now again, took longer."""
@@ -100,6 +108,9 @@ class Reader:
         self.full: dict[tuple[int | None, str | None], tuple[Line, re.Match[str]]] = {}
         # Batches of the validations since the last drawing of the training.
         self.validated: dict[tuple[int | None, str | None], int] = {}
+        # Epochs between which a bar went on, as one that counts epochs does.
+        self.carried: dict[tuple[int | None, str | None], list[_Epoch]] = {}
+        self.of_epochs: set[tuple[int | None, str | None]] = set()  # whose bar does
 
     def take(self, line: Line) -> bool:
         if member := _MEMBER.search(line.text):
@@ -117,7 +128,7 @@ class Reader:
             self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
         elif float(bar[5]):
             self.settle(line, bar)
-        return True
+        return (line.rank, line.location) not in self.of_epochs
 
     def settle(self, line: Line, bar: re.Match[str]) -> None:
         """Takes a drawing; of a full one with which an epoch begins, the next one tells whose it is."""
@@ -144,15 +155,20 @@ class Reader:
             return
         self.version(bar[7])
         whose = line.rank, line.location
+        if whose in self.of_epochs:
+            return
         now = self.at.get(whose)
         of_lightning = self.is_lightning or bool(_VERSION_OF_LOGGER.search(bar[7]))
         if now and not of_lightning and (now.part, now.epoch) == (self.rows.part, epoch) and now.total != total:
             return  # the validation's, in a loop of one's own
         position = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False)
         if now is None or (now.part, now.epoch, now.attempt) != (self.rows.part, epoch, position.attempt):
-            self.hand_over(now)
+            if now and not of_lightning and self.goes_on(now, epoch, batch, _seconds(bar[4])):
+                self.carry(whose, now)
+            else:
+                self.hand_over(*self.carried.pop(whose, []), now)
             now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt, total)
-            now.begins_s = begins_s
+            now.begins_s, now.ahead = begins_s, batch - epoch
         shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
         now.last_s = shown.elapsed_s
         if now.begins_s:  # its rate is that since the start of the training
@@ -174,7 +190,20 @@ class Reader:
         if batch not in now.batches:
             step = (epoch - self.first_epoch) * total + batch
             self.rows.reached(line.number, step)
-            now.batches[batch] = line.number, self.row(bar, epoch, step, line)
+            now.batches[batch] = line.number, *self.row(bar, epoch, step, line)
+
+    def goes_on(self, now: _Epoch, epoch: int, batch: int, elapsed_s: int) -> bool:
+        """Whether a bar that is not full goes on under the name of the next epoch."""
+        last = max(now.batches)
+        ahead = now.ahead - (batch == last and now.epoch in (0, 1))  # the drawing before the first count has no rate
+        return epoch == now.epoch + 1 and last < now.total and batch - epoch == ahead and elapsed_s >= now.last_s
+
+    def carry(self, whose: tuple[int | None, str | None], ended: _Epoch) -> None:
+        """Keeps an epoch whose bar went on; of three in a row the bar counts epochs."""
+        carried = self.carried.setdefault(whose, [])
+        carried.append(ended)
+        if len(carried) >= _SEVERAL:
+            self.of_epochs.add(whose)
 
     def version(self, fields: str) -> None:
         """Each launch has a version of its own, which its logger counts up."""
@@ -183,32 +212,38 @@ class Reader:
             self.rows.launched()
         self.logger = version[1] if version else self.logger
 
-    def row(self, bar: re.Match[str], epoch: int, step: int, line: Line) -> dict[str, Any]:
-        """The row of a batch, without its time; its other numbers become metrics."""
-        rows = self.rows
+    def row(
+        self, bar: re.Match[str], epoch: int, step: int, line: Line
+    ) -> tuple[dict[str, Any], list[tuple[str, float, None]]]:
+        """The row of a batch, without its time, and its other numbers, which become metrics."""
         settings = (_SETTING if bar[8] else _RICH_SETTING).findall(bar[7])
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in _LOSSES if name in values), "")
-        rows.param("framework", "pytorch", line.number, origin="inferred")
         row = {
             "rank": line.rank, "place": line.location, "phase": "train", "epoch": epoch, "step": step,
             "loss": values.pop(loss, None),
         }  # fmt: skip
-        rows.metrics(
-            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
-        )
-        return row
+        return row, [(name, value, None) for name, value in values.items()]
 
-    def hand_over(self, ended: _Epoch | None) -> None:
-        """The rows of an epoch, with the times that its bar shows."""
-        if ended is None:
-            return
+    def hand_over(self, *ended: _Epoch | None) -> None:
+        """The rows of epochs, with the times that their bars show."""
+        for epoch in ended:
+            if epoch is not None:
+                self.hand_over_one(epoch)
+
+    def hand_over_one(self, ended: _Epoch) -> None:
         rows = self.rows
-        here, rows.part = rows.part, ended.part
+        if not ended.averaged and _counts_samples(ended.drawings):
+            rows.problem(next(iter(ended.batches.values()))[0], _OF_SAMPLES)
+            return
+        here = rows.part, rows.attempt
+        rows.part, rows.attempt = ended.part, ended.attempt
         times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
         if ended.averaged:
             _with_rest(times, _once_each(ended.drawings))
-        for batch, (number, row) in ended.batches.items():
+        rows.param("framework", "pytorch", next(iter(ended.batches.values()))[0], origin="inferred")
+        for batch, (number, row, metrics) in ended.batches.items():
+            rows.metrics(number, row["rank"], row["place"], row["step"], metrics)
             row["attempt"] = ended.attempt
             if time := times.by_step.get(batch):
                 kind = "instant" if time.steps == 1 else "interval_mean"
@@ -216,15 +251,24 @@ class Reader:
             if time or row["loss"] is not None:
                 rows.put("steps", number, row)
         rows.disputed_time(next(iter(ended.batches.values()))[0], times.clock_s, times.rate_s)
-        rows.part = here
+        rows.part, rows.attempt = here
 
     def finish(self) -> None:
         for line, bar in self.full.values():
             self.drawn(line, bar)
         self.full = {}
-        for epoch in self.at.values():
-            self.hand_over(epoch)
+        for whose, epoch in self.at.items():
+            if not self.carried.pop(whose, None):
+                self.hand_over(epoch)
         self.at = {}
+
+
+def _counts_samples(drawings: list[Drawing]) -> bool:
+    """Whether a bar of one's own may count samples: it always grows by as many, and slower than tqdm draws steps."""
+    counts = {now.step for now in drawings if 0 < now.step != now.total}
+    leap = functools.reduce(math.gcd, counts, 0)
+    slow = drawings[-1].elapsed_s * leap >= _SURELY_DRAWN_S * drawings[-1].step
+    return len(counts) >= _LEAST_COUNTS and (leap % 32 == 0 or (slow and leap % 8 == 0))
 
 
 def _seconds(elapsed: str) -> int:

@@ -97,6 +97,14 @@ def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
     return BarTimes({last.step: _BarTime((last.elapsed_s + 0.5) / last.step, last.step)})
 
 
+def mean_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
+    """The mean of all steps of such a bar, as it was drawn when it was closed, or where whole seconds tell it."""
+    drawings = until_full(drawings)
+    if closed := mean_of_closed(updates_of(drawings)[0], drawings):
+        return BarTimes({drawings[-1].step: _BarTime(closed[1], closed[0])})
+    return time_of_whole(drawings) if _OPEN * drawings[-1].elapsed_s >= 0.5 else BarTimes({})
+
+
 def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
     """The drawings from where a resumed training goes on: its bar first skips the steps that were made before.
 

@@ -26,6 +26,7 @@ _NEW_BEST = re.compile(r"(?<![a-z])new best(?![a-z])|(?<![a-z])improved(?![a-z])
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
 _SEVERAL = 5  # epochs for each line of a step, or lines of steps for each that sums up an epoch
+_LEAST_OFTEN = 2  # times that a bar fills for each time that another does, at most, if either may be the training's
 _OFTENER = 3  # epochs that follow one another, for each restart
 _SURE = "batch_time with its unit"
 _TIMES_ALONE = ("batch_time", "running_time", "time", "elapsed", "samples_per_s", "tokens_per_s")
@@ -152,9 +153,9 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
     for other in shapes:
         if _is_other_bar(best, other):
             return (
-                f"bars without a label, of {best.key[4]:,} and of {other.key[4]:,} steps, fill again and again, and "
-                "nothing tells which is the training's; give the training's a label (desc='train'), or choose by the "
-                "format that scalelens identify FILE --preset FORMAT.py writes"
+                f"{_both(best, other)} fill again and again, and nothing tells which is the training's; give the "
+                "training's a label (desc='train'), or choose by the format that scalelens identify FILE --preset "
+                "FORMAT.py writes"
             )
         if _is_of_few_steps(best, other) or _counts_as_the_trained(best, other):
             return other
@@ -169,12 +170,26 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
 
 
 def _is_other_bar(best: Shape, other: Shape) -> bool:
-    """Whether another bar without a label may as well be the training's."""
+    """Whether another bar may as well be the training's as one without a label."""
+    if best.is_unlabeled and not _is_record(best) and _may_train(other) and _LEAST_OFTEN * other.bars >= best.bars:
+        return True
     if other is best or not (best.fills and other.fills and other.fills.again) or other.fills.of_validation:
         return False
     if best.amid and not other.amid:
         return False  # lines of training stand within the one alone
     return not best.in_training or other.in_training
+
+
+def _both(bar: Shape, other: Shape) -> str:
+    """Two bars, as a message calls them."""
+    if other.is_unlabeled:
+        return f"bars without a label, of {bar.key[4]:,} and of {other.key[4]:,} steps,"
+    return f"a bar without a label, of {bar.key[4]:,} steps, and one called {other.label.strip(' :')!r}"
+
+
+def _may_train(shape: Shape) -> bool:
+    """Whether a bar has a label that neither says what it is of nor excludes that it is the training's: `Steps:`."""
+    return shape.bar == "tqdm" and not shape.is_unlabeled and not shape.is_bar_of_epochs and _counts_up(shape)
 
 
 def _is_of_few_steps(best: Shape, other: Shape) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalelens.parsing.bar_times import BarTimes, time_of_whole, times_of
+from scalelens.parsing.bar_times import BarTimes, mean_of_whole, time_of_whole, times_of
 from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.unknown_logs.kept_bars import is_drawn_again
@@ -58,12 +58,12 @@ class _Bar:
         left = (last.total or 0) - self.top
         return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
 
-    def timed(self, as_whole: bool) -> tuple[list[TableRecord], BarTimes]:
-        times = time_of_whole(self.drawings) if as_whole else times_of(self.drawings)
+    def timed(self, as_whole: bool, is_timed: bool) -> tuple[list[TableRecord], BarTimes]:
+        times = mean_of_whole(self.drawings) if as_whole else times_of(self.drawings)
         records = []
         for count, record in sorted(self.records.items()):
             cells = {**record.cells, STEP: self.steps_before + count, EPOCH: self.epoch}
-            if time := times.by_step.get(count):
+            if is_timed and (time := times.by_step.get(count)):
                 cells |= {BAR_TIME: time.step_s, BAR_STEPS: time.steps}
             records.append(record._replace(cells=cells))
         return records, times
@@ -72,8 +72,11 @@ class _Bar:
 class DrawnBars:
     """Turns drawings into records, bar by bar."""
 
-    def __init__(self, with_epochs: bool, one_for_each_epoch: bool = False, as_wholes: bool = False) -> None:
+    def __init__(
+        self, with_epochs: bool, one_for_each_epoch: bool = False, as_wholes: bool = False, are_timed: bool = True
+    ) -> None:
         self.as_wholes = as_wholes  # each bar has the mean of its steps, and nothing else
+        self.are_timed = are_timed  # else they have no times, since those of the short ones are unknown
         self.wholes = np.zeros((2, 2))  # steps and seconds: of all bars drawn until they were full, and by their times
         self.with_epochs = with_epochs  # bars are drawn again and again
         self.one_for_each_epoch = one_for_each_epoch  # and only when they are full
@@ -128,7 +131,7 @@ class DrawnBars:
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:
         if not bar.trains:
             return
-        records, times = bar.timed(self.as_wholes)
+        records, times = bar.timed(self.as_wholes, self.are_timed)
         for whole in time_of_whole(bar.drawings).by_step.values():
             told = sum(t.steps for t in times.by_step.values()), sum(t.steps * t.step_s for t in times.by_step.values())
             self.wholes += (whole.steps, whole.steps * whole.step_s), told

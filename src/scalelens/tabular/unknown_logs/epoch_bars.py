@@ -5,7 +5,7 @@
      37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/epoch, loss=0.31]
 
 A bar without a label counts epochs, too, where lines count as many epochs as it has, one after the other; and any bar
-of which each drawing names the epoch that it counts (`54/150 [..., epoch=54, loss=0.58]`).
+of which each drawing names the epoch that it counts (`54/150 [..., epoch=54, loss=0.58]`, `Epoch 54:  36%|  | 54/150`).
 
 A bar of training that fills again and again, and of which it is open whether it counts samples or steps, fills in one
 epoch each time.
@@ -44,7 +44,10 @@ def epochs_by_bar(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
     counted = {shape.epochs_told for shape in shapes if shape.epochs_told >= _LEAST}
     totals = {shape.key[_TOTAL] for shape in shapes if shape.is_unlabeled}
     totals = {total for total in totals if any(abs(total - epochs) <= 1 for epochs in counted)}
-    named = {shape.key for shape in shapes if shape.bar == "tqdm" and shape.counts_the_epochs_it_names}
+    named = {
+        shape.key for shape in shapes
+        if shape.bar == "tqdm" and (shape.counts_the_epochs_it_names or shape.counts_the_epochs_of_its_label)
+    }  # fmt: skip
     drawings: list[tuple[int, Drawing]] = []
     writers: set[Any] = set()
     top = 0

@@ -205,7 +205,10 @@ def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
         return bars[0]
     bars = [other for other in bars if len(other.key) > _TOTAL_OF_BAR]
     bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
-    return bar if isinstance(bar, Shape) and len(bars) == 1 else None
+    if not isinstance(bar, Shape) or len(bars) != 1:
+        return None
+    bar.counts_told_steps = True
+    return bar
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -237,7 +240,9 @@ def _read_shape(
         None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
     )
     survey = Survey(times.seen(table.records(source)))
-    if table.bars and table.bars.short_ones_lack_times:
+    for _ in range(2):  # then the short ones lack times even so
+        if not (table.bars and table.bars.short_ones_lack_times):
+            break
         table.read_bars_as_wholes()
         survey = Survey(table.records(source))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)

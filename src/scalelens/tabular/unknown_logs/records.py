@@ -7,6 +7,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
@@ -84,6 +85,7 @@ _MEAN_STEP = re.compile(
 )
 _MICRO_STEP = re.compile(r"(?:micro|accum\w{0,12})[ _-]?(?:steps?|batch(?:es)?|iter\w{0,8})?\Z", re.IGNORECASE)
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
+_NEAREST = 2  # words before the lead of a line, which say what it is of
 _NO_END = "the line has no end and may be cut: it is not read"
 
 
@@ -120,6 +122,7 @@ class LineTable:
         self.write_epochs: Callable[[Source, Rows], list[ColumnReading]] | None = None
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self.bars_as_wholes = False  # their times are means of whole bars
+        self.bars_are_timed = True
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
 
@@ -223,7 +226,10 @@ class LineTable:
             records = self.of_lines(one.record for one in parsed)
         else:
             self.bars = DrawnBars(
-                EPOCH in self.columns.values(), self.shape.one_for_each_epoch, as_wholes=self.bars_as_wholes
+                EPOCH in self.columns.values(),
+                self.shape.one_for_each_epoch,
+                as_wholes=self.bars_as_wholes,
+                are_timed=self.bars_are_timed,
             )
             records = self.bars.records(parsed)
         for record in records:
@@ -234,8 +240,8 @@ class LineTable:
             self._kept = kept
 
     def read_bars_as_wholes(self) -> None:
-        """Lets the records be read again, with the mean of its steps as the time of each bar."""
-        self.bars_as_wholes, self._kept = True, None
+        """Lets the records be read again, with the mean of its steps as the time of each bar; then without times."""
+        self.bars_as_wholes, self.bars_are_timed, self._kept = True, not self.bars_as_wholes, None
 
     def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """The records of lines that are no drawings, each step's once."""
@@ -329,7 +335,7 @@ class LineTable:
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
         lead, *others = self.shape.key
-        if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
+        if list(parts.key[1:]) != others or not (parts.key[0] == lead or _ends_in(parts.key[0], lead)):
             return False
         names = {_masked(field.name) for field in parts.parsed.fields}
         least = 1 if self.shape.goes_on else _LEAST_NAMES * len(self.usual)
@@ -497,6 +503,18 @@ def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]
             yield before
     if bar:
         yield from last.values()
+
+
+def _ends_in(text: str, lead: str) -> bool:
+    """Whether a line was begun by something else and goes on with a lead.
+
+    `val_loss` does not go on with `loss`, nor `Inference [` with `[`: these are lines of other work.
+    """
+    before = text.removesuffix(lead) if lead else text
+    if before == text:
+        return False
+    goes_on = before[-1] == "_" or (before[-1].isalpha() and lead[0].islower())
+    return not goes_on and not ELSEWHERE.search(" ".join(before.split()[-_NEAREST:]))
 
 
 def _whole_steps(records: Iterator[TableRecord], counts: list[str]) -> Iterator[TableRecord]:

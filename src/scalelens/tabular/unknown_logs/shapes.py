@@ -18,6 +18,7 @@ from scalelens.parsing.progress_bars import BAR, Drawing, begins
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.bars_within import BarsWithin
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
@@ -25,6 +26,7 @@ from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.kept_bars import KeptBars
 from scalelens.tabular.unknown_logs.lines import NAMERS, log_lines
 from scalelens.tabular.unknown_logs.pair_counts import PairCounts
+from scalelens.tabular.unknown_logs.repeats import Repeats
 
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
@@ -115,6 +117,7 @@ _MANY_STEPS = 32  # of an environment, which no game prints as one line
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
+_LEAST_NAMED = 3  # epochs that a label names
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
@@ -122,6 +125,8 @@ _LEAST_COUNTS = 10  # of a bar, that show by what it grows
 _STAMP, _END = "a time stamp", "the end of the epoch"
 _MOST_EPOCHS = 1_000  # that lines without a word for them may count
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
+_OF_SMALL_BATCHES = 8  # and so are small ones
+_SURELY_DRAWN_S = 0.3  # between two drawings of a bar, within which steps of their own would be drawn
 
 
 # A round of several clients, after which their models are one; a plain `round` may be of a search, or of a game.
@@ -303,7 +308,8 @@ class Shape:
         self.unheaded = 0  # how often its count begins without a line before it that counts the epoch
         self.unended = 0  # how often it begins anew without one before it that ends the epoch
         self.first_ended: float | None = None  # the epoch of the first such line, where each is of the next one
-        self._headings = self._ends = 0
+        self.unrepeated = 0  # how often it does without one before it that names a fold, a seed or a model
+        self._headings = self._ends = self._repeats = 0
         self.turns = 0  # how often the first of two counts grows where the second restarts
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
         self.crossed = 0  # how often the first grows where the second does not restart
@@ -316,6 +322,8 @@ class Shape:
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.kept = KeptBars()
+        self.counts_told_steps = False  # whether the steps that other lines tell grow by as many as its bar has
+        self.holds_bars = False  # whether another bar of training is drawn for each of its counts
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
@@ -341,11 +349,11 @@ class Shape:
         self.totals_told: Counter[int] = Counter()  # of its first count
         self._totals: list[int | None] = []
 
-    def take(self, line: Line, parts: Shaped, headings: int = 0, ends: int = 0) -> None:
+    def take(self, line: Line, parts: Shaped, headings: int = 0, ends: int = 0, repeats: int = 0) -> None:
         """Notes a line.
 
         `headings` is the number of lines before it that count epochs and nothing else, `ends` of those that also state
-        a loss.
+        a loss, `repeats` of those that name a fold, a seed or a model.
         """
         self.last = line.number
         fields = parts.parsed.fields
@@ -378,7 +386,8 @@ class Shape:
         if self.lines == 1 or sum(self.falls) > falls:
             self.unheaded += headings == self._headings
             self.unended += self.lines > 1 and ends == self._ends
-            self._headings, self._ends = headings, ends
+            self.unrepeated += repeats == self._repeats
+            self._headings, self._ends, self._repeats = headings, ends, repeats
 
     def told_before(self, line: Line, parts: Shaped) -> set[str]:
         """The names that lines just before have for the same epoch or step, where lines count these alone; else none.
@@ -445,6 +454,8 @@ class Shape:
         values = [field.value or 0.0 for field in counts]
         if self.bar and len(counts) == 2 and counts[0].total and counts[0].total == counts[1].total:
             self.at_its_epoch += 0 <= values[0] - values[1] <= 1
+        elif self.bar == "tqdm" and self.roles[:2] == ["epoch", "of_all"] and not counts[0].total:
+            self.at_its_epoch += abs(values[0] - values[1]) <= 1
         elif self.bar == "tqdm" and len(counts) == 2 and counts[0].total and counts[1].name.lower() == "epoch":
             self.names_its_epoch += 0 <= values[1] - values[0] <= 1
         if counts[0].total:
@@ -640,7 +651,14 @@ class Shape:
     def is_bar_of_epochs(self) -> bool:
         """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`), its postfix, or other lines."""
         labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
-        return labeled or self.counts_the_epochs_it_names or self.counted_by_others
+        labeled = labeled and (self.has_total or self.counts_the_epochs_of_its_label)
+        return labeled or self.counts_the_epochs_it_names or self.counted_by_others or self.holds_bars
+
+    @property
+    def counts_the_epochs_of_its_label(self) -> bool:
+        """Whether its bar counts the epochs that its label names, without their total: `Epoch 3:  25%|  | 3/12`."""
+        at_each = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
+        return at_each and not self.has_total and self.rises[0] >= _LEAST_NAMED and not self.falls[0]
 
     @property
     def counts_the_epochs_it_names(self) -> bool:
@@ -716,12 +734,12 @@ class Shape:
     def may_count_epochs(self) -> bool:
         """Whether `[3/10]`, the only count of its lines and without a name, may as well be of epochs as of steps.
 
-        `GreedyHash[3/10]` is named by something else, and begins anew with each launch.
+        `GreedyHash[3/10]` is named by something else, and begins anew with each launch; `[3/10]` may with each fold.
         """
         if self.roles != ["of_all"] or self.bar or self.leap != 1 or (self._totals[0] or 0) > _MOST_EPOCHS:
             return False
         if self.key[1] == ("/",):
-            return not self.falls[0]
+            return not self.falls[0] or not self.unrepeated
         begun = self.falls[0] + 1
         return not _STEPS_OR_PARTS.search(self.key[1][0]) and begun == self.unheaded and self.falls[0] <= self.unended
 
@@ -732,8 +750,15 @@ class Shape:
 
     @property
     def bar_of_samples(self) -> bool:
-        """Whether its bar may count samples, as one that grows by the size of a batch does."""
-        return self.bar_counts >= _LEAST_COUNTS and self.bar_leap > 0 and self.bar_leap % _OF_BATCHES == 0
+        """Whether its bar may count samples, as one that grows by the size of a batch does.
+
+        tqdm draws each step that takes as long as its `mininterval`: one that always grows by eight, and not as fast,
+        has learned of all eight at once.
+        """
+        if self.bar_counts < _LEAST_COUNTS or not self.bar_leap or self.counts_told_steps:
+            return False
+        slow = self.longest_s * self.bar_leap >= _SURELY_DRAWN_S * max(self.counted_last, 1)
+        return self.bar_leap % _OF_BATCHES == 0 or (slow and self.bar_leap % _OF_SMALL_BATCHES == 0)
 
     @property
     def bar(self) -> str:
@@ -786,9 +811,14 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     known = _SHAPES.get(source)
     if known is None or known[0] != most:
         _KEPT.clear()
-        filled = FilledBars()
-        lines = itertools.islice(log_lines(source, filled.look_aside), most)
-        shapes, _TIMED[source] = _shapes_of(lines, filled)
+        filled, repeats = FilledBars(), Repeats()
+
+        def look_aside(raw: bytes) -> None:
+            filled.look_aside(raw)
+            repeats.look(raw)
+
+        lines = itertools.islice(log_lines(source, look_aside), most)
+        shapes, _TIMED[source] = _shapes_of(lines, filled, repeats)
         known = _SHAPES[source] = most, shapes
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
@@ -806,7 +836,7 @@ def lines_with_times_alone(source: Source) -> int:
     return _TIMED.get(source, 0)
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[list[Shape], int]:
+def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: Repeats) -> tuple[list[Shape], int]:
     """The shapes of whole lines that count something; where there are too many, only the first.
 
     And how many lines may hold a time and count nothing.
@@ -815,6 +845,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
     ends = _EpochEnds()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
+    within = BarsWithin()
     headings, ended, epoch_bars = 0, list[float](), False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
@@ -825,6 +856,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
             filled.look(line.text)
         if parts is None:
             ends.look(line.text)
+            repeats.look(line.text.encode())
             timed += whole and _MAY_BE_TIMED.search(line.text) is not None
             epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue
@@ -837,17 +869,20 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars) -> tuple[
         headings += parts.is_heading
         # The losses of training and of validation may be told in two lines of an epoch: it ends once.
         ended += [] if parts.ended is None or ended[-1:] == [parts.ended] else [parts.ended]
-        shape.take(line, parts, headings, len(ended))
+        shape.take(line, parts, headings, len(ended), repeats.seen)
         ends.counted(shape, parts.parsed.stamp)
         if shape.fills and drawing:
             filled.draw(shape.fills, drawing)
         elif drawing:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
+        if drawing and drawing.total:
+            within.draw(shape.key, shape.label, shape.bars, drawing)
     follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
     epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.holds_bars = within.hold(shape.key, shape.label)
         shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
         shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
