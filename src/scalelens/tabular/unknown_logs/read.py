@@ -450,7 +450,7 @@ def _with_clock(
 def _sums_by_epoch(table: LineTable, columns: Mapping[str, ColumnValues]) -> set[str]:
     """The columns that grow like a sum from epoch to epoch, where each line ends one."""
     grown = {name for name, values in columns.items() if values.adds_up or values.rises_in_launches}
-    return grown if table.shape.ends_epochs else set()
+    return grown if table.shape.ends_epochs or table.results else set()
 
 
 def _passed_by_clock(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:

@@ -456,13 +456,9 @@ class Shape:
         if len(counts) == 1 and counts[0].total:
             self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
-            either = self.of_epochs_alone and None in (field.total, before_all)
-            self.totals[i] += field.total != before_all and not either
+            self.totals[i] += field.total != before_all and None not in (field.total, before_all)
         before_all_of = self._totals or [None] * len(counts)
-        self._totals = [
-            field.total if field.total or not self.of_epochs_alone else before
-            for field, before in zip(counts, before_all_of, strict=False)
-        ]
+        self._totals = [field.total or before for field, before in zip(counts, before_all_of, strict=False)]
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
