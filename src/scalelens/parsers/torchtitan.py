@@ -34,7 +34,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 5
+VERSION = 6
 ANCHORS = ("step: ", "Training starts at step ", "Training completed")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
