@@ -168,7 +168,12 @@ class Reader:
     ) -> float | None:
         """Time of a step by its tokens and their rate on all devices, unless the time stamps disprove it."""
         by_rate = tokens / whole if tokens and whole else None
-        if by_rate and span_s and not (self.doubted or self.several) and by_rate * (1 - 0.5 / speed) > span_s + _STAMPED_S:
+        if (
+            by_rate
+            and span_s
+            and not (self.doubted or self.several)
+            and by_rate * (1 - 0.5 / speed) > span_s + _STAMPED_S
+        ):
             self.doubted = True
             self.rows.problem(line.number, _NOT_THE_WORK, line.text)
         if by_rate and (span_s is None or not self.doubted):

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -46,6 +46,7 @@ _PHASE = re.compile(
     r"(?!: {0,3}\d{1,3}(?:\.\d{1,6})?%)",
     re.IGNORECASE,
 )  # `Valid: 98%` before a count is a share that was measured
+_OF_TEST = re.compile(r"(?:avg[ _]|mean[ _])?(?:test|val|valid|validation|eval)[ _]", re.IGNORECASE)
 _WORK = re.compile(
     r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
     r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
@@ -266,10 +267,19 @@ def _shaped(text: str) -> Shaped | None:
     lead = _PHASE.sub("%", _MEASURED_BEFORE.sub("#", " ".join(lead.split())))
     lead = _SIGN_BEFORE.sub("#", lead) if "-#" in lead or "+#" in lead else lead
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
-    key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
+    of = phase[0].lower() if phase else "test" if _is_of_test(line.fields, counts) else ""
+    key: tuple[Any, ...] = (lead[-80:], names, of, line.bar)
     if line.bar == "tqdm" and names[0] == "/" and not _WORD.search(lead) and line.drawing and line.drawing.total:
         key = (*key, line.drawing.total)  # nothing but the total tells bars without a label apart
     return Shaped(key, line, counts)
+
+
+def _is_of_test(fields: Iterable[Field], counts: Sequence[_Count]) -> bool:
+    """Whether a line counts the batches of an epoch, and every loss in it is of a test."""
+    if len(counts) < 2 or counts[-1].role == "epoch" or counts[0].role != "epoch":
+        return False
+    losses = [field.name for field in fields if _LOSS.search(field.name)]
+    return bool(losses) and all(map(_OF_TEST.match, losses))
 
 
 def _drawn_count(parts: Shaped) -> int | None:
