@@ -242,15 +242,21 @@ class Parsed(NamedTuple):
     drawing: Drawing | None = None  # what tqdm's bar shows
 
 
-def parsed(text: str) -> Parsed:
-    """Takes a line apart."""
-    text = text[:_LONGEST].rstrip()
+def _without_its_place(text: str) -> tuple[str, Stamp | None]:
+    """A line with `@` for its time stamp, and without what says where it was printed; and the stamp."""
     if "=xla:" in text and (of_xla := _XLA.search(text)):
         text = f"{of_xla[3] or ''} {of_xla[1]}{f'Rank={of_xla[2]}' if of_xla[2] else ''}{text[of_xla.end() :]}".lstrip()
     stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
         text = _LOGURU.sub("", text, count=1) if " | " in text else text
+    return text, stamp
+
+
+def parsed(text: str) -> Parsed:
+    """Takes a line apart."""
+    text = text[:_LONGEST].rstrip()
+    text, stamp = _without_its_place(text)
     bar, drawing = "", None
     if drawn := written_out(_IN_LABEL.sub("", text, count=1) if "%|" in text else text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
