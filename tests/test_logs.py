@@ -153,7 +153,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_config": {(ONE, JOB)},
     "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
     # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
-    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},
+    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (WINDOW, JOB)},  # by the stamps, without a batch
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
     "dllogger": {

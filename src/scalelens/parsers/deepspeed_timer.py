@@ -7,7 +7,8 @@ Source: deepspeed/utils/timer.py, ThroughputTimer.stop(); deepspeed/runtime/engi
 
 CurrSamplesPerSec is of one step alone and of all ranks; the running average leaves out the first two steps and is a
 metric.  With a global batch size known the time of the step follows, as the tool had it before it divided.  The oldest
-form prints a running mean only.  Before 0.7 the timer counts micro steps of the epoch: the step is the one of the line
+form prints a running mean only.  Without a batch the time stamps give the time of the steps since the record before
+(params: `step_s_origin` = stamps), unless a progress bar stands in the same lines.  Before 0.7 the timer counts micro steps of the epoch: the step is the one of the line
 before it, else what is counted in the first epoch.  `skipped` counts from the start.  In a log of Megatron-LM, whose
 records are the same steps, everything becomes metrics.  Records of global steps are read by columns, each with the
 line of learning rates right above it.
@@ -20,6 +21,7 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
 """
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import LARGEST_AMOUNT, amount
 from scalelens.tables import FLOAT
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("SamplesPerSec=", ", skipped=")
 
 _N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf|nan))"
@@ -49,9 +51,11 @@ _LOGGER = re.compile(
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
 )
 _PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
+_BAR = re.compile(r"\| *\d+/\d+ \[")
 _NAMES = re.compile(r"(?<!\w)(\w+)=")
 _RANK = re.compile(r"\[Rank (\d{1,9})\] step$")  # at the end of a head
 _MEGATRON = ("megatron", "gpt-neox", "primus")
+_FINE = 10  # last digits of the stamps that pass between two records, for these to tell a time
 _GIBI = pa.scalar(float(2**30), FLOAT)  # without a type, Arrow would look for time libraries each time
 
 
@@ -63,12 +67,15 @@ class Reader:
         self.attempt = 0
         self.before: tuple[int, float | None] | None = None  # step and learning rate of the line before
         self.rates: Line | None = None  # that line
+        self.stamped: dict[tuple[int, int | None, str | None], tuple[int, datetime]] = {}  # step and time of a record
+        self.beside_bar = False
         self.memory = False  # whether the records end with the memory
         self.form: RecordForm | None = None  # of the record that was taken last
         self.known: list[tuple[int, list[str]]] = []  # what tells whether the next one has it
         self.names: list[str] = []  # of its numbers
 
     def take(self, line: Line) -> bool:
+        self.beside_bar = self.beside_bar or ("it]" in line.text and bool(_BAR.search(line.text)))
         if ", skipped=" in line.text:
             return self.progress(line)
         place = _PLACE.search(line.text)
@@ -117,21 +124,39 @@ class Reader:
         if rows.many:
             self.learn(line, self.rates if progress else None)
         batch = rows.params.get("global_batch_size") if place[2] else None
+        by_rate = {"step_s": batch / rate} if batch and rate else {}
+        kind = {"averaged_steps": 1 if rates[1] else None, "value_kind": "instant" if rates[1] else "running_mean"}
         stamp = _STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         if step is not None:
             self.attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=False).attempt
+        of_steps = place[2] or (progress and progress[0] == int(place[4]))  # else the timer counts micro steps
+        digit_s = 0.001 if stamp and "," in stamp[1] else 1.0
+        by_stamps = self.by_stamps(line, step, ts, digit_s) if of_steps and not by_rate else {}
         rows.add(
             "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
-            epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
-            samples=batch, samples_per_s=rate, rate_scope="global",
-            averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
+            epoch=int(place[1] or place[3]), step=step, samples=batch, samples_per_s=rate, rate_scope="global",
+            **{**kind, **by_rate, **by_stamps},
             learning_rate=progress[1] if progress and progress[0] == step else None,
             peak_memory_bytes=_in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
+
+    def by_stamps(self, line: Line, step: int | None, ts: datetime | None, digit_s: float) -> dict[str, Any]:
+        """The time of the steps since the record before, by the time stamps of both; empty where these tell none."""
+        whose = self.attempt, line.rank, line.location
+        before = self.stamped.get(whose)
+        if step is None or ts is None or self.beside_bar:
+            return {}
+        self.stamped[whose] = step, ts
+        span_s = (ts - before[1]).total_seconds() if before else 0.0
+        if before is None or step <= before[0] or span_s < _FINE * digit_s:
+            return {}
+        self.rows.param("step_s_origin", "stamps", line.number, origin="inferred")
+        steps = step - before[0]
+        return {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": "interval_mean"}
 
     def beside_megatron(self) -> bool:
         params = self.rows.params
@@ -168,12 +193,18 @@ class Reader:
             ts = form.times_in_head(records, *stamp.span(1))
         except pa.ArrowInvalid:  # a date that is none: line by line, `record` says of which
             return 0
+        whose = attempt, records.prefix.rank, records.prefix.location
+        by_stamps = "global_batch_size" not in rows.params and not self.beside_bar
+        if by_stamps and (self.stamped.get(whose) != (launch.top, launch.latest) or "," not in stamp[1]):
+            return 0  # the first record, or one of several writers
         steps = values["global_step"].to_numpy()
         fits = (steps % 1 == 0) & (values["epoch"].to_numpy() % 1 == 0) & (values["CurrSamplesPerSec"].to_numpy() > 0)
         for numbers in [*records.fields, *(records.above.fields if records.above else [])]:
             fits &= (numbers.to_numpy() >= 0) & (numbers.to_numpy() < LARGEST_AMOUNT)
         if records.above:
             fits &= records.above.fields[0].to_numpy() == steps
+        if by_stamps:  # a clock that goes back is left to `record`
+            fits &= np.diff(ts.to_numpy(), prepend=np.datetime64(launch.latest)) >= np.timedelta64(0, "ms")
         count: int = min([rising(steps.astype(np.int64), launch.top), *np.flatnonzero(~fits)[:1].tolist()])
         if count:
             self.add_columns(records.part(0, count), ts.slice(0, count), attempt, launch)
@@ -189,18 +220,27 @@ class Reader:
         whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location, "step": steps}
         rates = self.add_progress(records.above, whose) if records.above else None
         rate, memory = values["CurrSamplesPerSec"], values.get("MaxMemAllocated")
-        batch = rows.params.get("global_batch_size")
-        rows.put_columns("steps", whose | {
+        batch, apart = rows.params.get("global_batch_size"), seconds_apart(launch, steps, ts, launch.top)
+        timed: dict[str, Any] = {"averaged_steps": 1, "value_kind": "instant"}
+        if batch:
+            timed["step_s"] = pc.divide(pa.scalar(float(batch), FLOAT), rate)
+        elif batch is None and not self.beside_bar:
+            between = np.diff(steps, prepend=launch.top)
+            fine = apart.to_numpy() * between >= _FINE * 0.001 - 1e-9
+            timed["step_s"] = pa.array(apart.to_numpy(), mask=~fine)
+            timed["averaged_steps"] = np.where(fine, between, 1)
+            timed["value_kind"] = pa.array(np.where(fine, "interval_mean", "instant").tolist())
+            self.stamped[attempt, prefix.rank, prefix.location] = int(steps[-1]), ts[-1].as_py()
+        rows.put_columns("steps", whose | timed | {
             "attempt": attempt, "phase": "train", "epoch": values["epoch"], "samples_per_s": rate, "rate_scope": "global",
-            "step_s": pc.divide(pa.scalar(float(batch), FLOAT), rate) if batch else None,
-            "samples": None if batch is None else float(batch), "averaged_steps": 1, "value_kind": "instant",
+            "samples": None if batch is None else float(batch),
             "learning_rate": rates, "peak_memory_bytes": None if memory is None else pc.multiply(memory, _GIBI),
             "ts": ts, "ts_origin": "naive",
         })  # fmt: skip
         self.add_metrics(whose, "RunningAvgSamplesPerSec", values["RunningAvgSamplesPerSec"], "samples/s")
         if memory is not None:
             self.add_metrics(whose, "MemAllocated", pc.multiply(values["MemAllocated"], _GIBI), "bytes")
-        extend(launch, steps, seconds_apart(launch, steps, ts, launch.top), ts)
+        extend(launch, steps, apart, ts)
         self.attempt = attempt
 
     def add_progress(self, records: Records, whose: dict[str, Any]) -> pa.Array:

@@ -1,7 +1,7 @@
 """Steps or epochs of a log that no format knows, whose numbers are in the lines below the one that counts.
 
 Tool: any script that prints a heading for each step, hundredth step or epoch, and its numbers below
-Versions: a heading that counts and holds no other number; one to five lines of numbers below one of steps
+Versions: a heading that counts and holds no other number; one to twelve lines of numbers below one of steps
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
@@ -12,7 +12,7 @@ the number after `/` changes.  Of headings such as `Step: 0 / 5` among those of 
 the ones with the smaller number: they count no steps.  Below a heading such as `===== Step 3/100 =====`, or one with such
 a rule below it, come up to 40 lines, and those without a number among them end nothing, but for another rule.  A heading
 of a step may hold the time that has passed, which is left out.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
-where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
+where validation or saving comes between most headings; and that of the step where it goes up and down from one to the next.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 200 lines below one are of its epoch, whatever
@@ -64,7 +64,7 @@ GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
 
 _MOST_LINES = 300_000
-_LINES_BELOW = {"step": 5, "epoch": 200}
+_LINES_BELOW = {"step": 12, "epoch": 200}
 _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== Step 3/100 =====`, and the lines below it
 _RULE_ALONE = re.compile(r"\s*[=#*~\u2500-\u257f-]{3,}\s*")
 _MOSTLY = 0.9

@@ -13,13 +13,14 @@ Samples:
     Epoch 3 | iter 9600 step 1200 | loss train: 4.125, val: 4.250 | iter time: 88.50 ms (step) remaining time: 0:12:30
     Epoch 1 | iter 13 step 1 | loss train: 5.375, val: n/a | iter time: 61.25 ms
     iter 20 step 10: loss 9.1250, iter time: 310.50ms
+    iter 24 step 6: loss 9.1250, iter time: 310.50ms (optimizer.step) remaining time: 10.50 hours.  or 0.44 days.
 """
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" | iter time: ", " iter time: ")
 
 _N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
@@ -28,7 +29,8 @@ _RECORD = re.compile(
     r"( \(step\))?(?: remaining time: .*)?\s*$"
 )
 _EARLIER = re.compile(
-    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {_N}, )?iter time: {_N}ms( \(optimizer\.step\))?\s*$"
+    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {_N}, )?iter time: {_N}ms( \(optimizer\.step\))?"
+    r"(?: remaining time: \d.{0,80})?\s*$"
 )
 _BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
 

@@ -8,7 +8,8 @@ Source: torchtitan/components/metrics.py, MetricsProcessor.log() and log_validat
 tps is tokens per second of one device, a mean over the steps since the record before; the first step is printed whatever
 the interval.  With the batch and the devices known from the log, the time of a step follows as the tool had it before
 it divided (params: `step_s_origin` = rate).  Where they are unknown, and where that time is longer than what lies
-between the time stamps, so that the batch is not what was trained, the time stamps are taken (`step_s_origin` = stamps).
+between the time stamps, so that the batch is not what was trained, the time stamps are taken (`step_s_origin` = stamps); where several ranks print
+without a label, those of the first record of each step, if the others come at once.
 Memory is the largest reserved since the record before.  A run that says so after its last step is completed.  One rank prints, the last stage's, or all do, with a label or
 without.
 
@@ -28,11 +29,12 @@ Samples:
 from datetime import datetime
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.attempts import Position
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 5
+VERSION = 6
 ANCHORS = ("step: ", "Training starts at step ", "Training completed")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
@@ -48,8 +50,16 @@ _SETTINGS = {
 _COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
 _UNITS = {"tps": "tokens/s/device", "wps": "tokens/s/device", "mfu": "%"}
 _COMPLETED = re.compile(r"(?:^|(- root - INFO - )|\] ?|- |:)Training completed\.?\s*$")
+_AT_ONCE = 0.1  # of the time of a step: within it, all ranks print their record
 _STAMPED_S = 0.002  # seconds by which a time stamp may come early or late
 _NOT_THE_WORK = "tps and the printed batch give a longer step than the time stamps, which are used"
+
+
+class _Stamps:
+    """The times of the first and the last record of a step."""
+
+    def __init__(self, step: int, ts: datetime) -> None:
+        self.step, self.first, self.last = step, ts, ts
 
 
 class Reader:
@@ -59,7 +69,7 @@ class Reader:
         self.rows = rows
         self.attempts: dict[int | None, int] = {}
         self.started: dict[int | None, int] = {}  # first step of ranks that have begun, again or for the first time
-        self.stamped: dict[int | None, tuple[int, datetime]] = {}  # step and time of a rank's last record
+        self.stamped: dict[int | None, _Stamps] = {}  # of the last step of a rank, or of all those without a label
         self.with_loss: set[tuple[int | None, str | None]] = set()  # ranks that have the last stage
         self.several = False  # ranks without a label print
         self.doubted = False  # that the batch is what was trained
@@ -113,7 +123,7 @@ class Reader:
                 averaged = step - first + 1
             self.attempts[line.rank] = position.attempt
             tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
-            span_s = self.span_s(line.rank, step, ts, again=position.begins)
+            span_s = self.span_s(line.rank, step, ts, position)
             step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
         printed, whose = float(match[3].replace(",", "")), (line.rank, line.location)
         if printed >= 0 or not printed.is_integer():
@@ -138,21 +148,32 @@ class Reader:
             self.rows.param("outcome", "completed", line, origin="inferred")
         self.rows.part = here
 
-    def span_s(self, rank: int | None, step: int, ts: datetime | None, again: bool) -> float | None:
-        """Seconds of a step by the time stamps of a rank's records; None where they are of several ranks."""
+    def span_s(self, rank: int | None, step: int, ts: datetime | None, position: Position) -> float | None:
+        """Seconds of a step by the time stamps; of several ranks without a label the first of each step counts."""
         before = self.stamped.get(rank)
-        if ts is not None:
-            self.stamped[rank] = step, ts
-        if ts is None or before is None or again or self.several or step <= before[0] or ts <= before[1]:
+        if ts is None:
             return None
-        return (ts - before[1]).total_seconds() / (step - before[0])
+        if before is not None and position.repeated and not position.begins:
+            before.last = max(before.last, ts)
+            return None
+        self.stamped[rank] = _Stamps(step, ts)
+        if before is None or position.begins or step <= before.step or ts <= before.first:
+            return None
+        span_s = (ts - before.first).total_seconds()
+        apart = self.several and (before.last - before.first).total_seconds() > _AT_ONCE * span_s
+        return None if apart else span_s / (step - before.step)
 
     def step_s(
         self, line: Line, whole: float | None, tokens: float | None, span_s: float | None, speed: float
     ) -> float | None:
         """Time of a step by its tokens and their rate on all devices, unless the time stamps disprove it."""
         by_rate = tokens / whole if tokens and whole else None
-        if by_rate and span_s and not self.doubted and by_rate * (1 - 0.5 / speed) > span_s + _STAMPED_S:
+        if (
+            by_rate
+            and span_s
+            and not (self.doubted or self.several)
+            and by_rate * (1 - 0.5 / speed) > span_s + _STAMPED_S
+        ):
             self.doubted = True
             self.rows.problem(line.number, _NOT_THE_WORK, line.text)
         if by_rate and (span_s is None or not self.doubted):

@@ -117,6 +117,7 @@ SOURCE_FILE = re.compile(r"\b\w+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)* - (?=(?:
 VALIDATED = re.compile(
     r"(?<![a-z])(?:val|valid|validation|test|dev)[ _-](?:acc(?:uracy)?|loss|f1|auc|err(?:or)?)(?![a-z])", re.IGNORECASE
 )
+_GLOG = re.compile(r"[IWE]\d{4} [\d:.]+ +\d+ [\w./-]{1,80}:\d+\] (?=\[\d)")  # before a count that no word names
 _SHARE_OF_VALID = re.compile(r"(?<![a-z])valid: #%", re.IGNORECASE)  # of what was generated: `Valid: 98% Step: 3`
 _TIME_OF_EPOCH = re.compile(
     r"(?<![a-z_])(?<!val )(?<!valid )(?<!validation )(?<!eval )(?<!test )ep(?:och)?[_ ](?:time|duration)(?![a-z])",
@@ -271,6 +272,8 @@ class RecurringLines:
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
             _OTHERS.keep(shape, True)
             return
+        if text[:1] in "IWE" and (logger := _GLOG.match(text)):
+            text = text[logger.end() :]
         parts = _NUMBER.split(_without_times(text))
         skeleton = "#".join(parts[::2]).replace("-#", "#")
         pattern = self._patterns.get(skeleton)

@@ -17,6 +17,7 @@ _ANY_TIME = (
     "time_cost", "cost_time", "time_diff", "dur", "completed_in", "complete_in", "finished_in", "done_in", "ended_in",
     "took_time", "used_time", "use_time", "spent_time", "spend_time", "time_in", "time_spend",
     "consumes", "consumed", "time_consumes", "time_consumed", "time_consuming", "time_consumption",
+    "time_train", "time_training",
 )  # fmt: skip
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 _STEMS = {

@@ -367,6 +367,8 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
     back = values.falls > epochs and not values.rises_in_launches
     if role == "elapsed" and row == "epoch" and back and values.numbers >= _LEAST_EPOCHS:
         return reading._replace(role="epoch_time")
+    if role == "elapsed" and row == "step" and values.swings and values.numbers >= RISING:
+        return reading._replace(role="batch_time")
     if role == "elapsed" and values.falls and not (values.rises_between(restarts) or values.rises_in_launches):
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:

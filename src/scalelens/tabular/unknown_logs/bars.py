@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import BAR, Drawing, drawing_of, in_full
 
-_STEPS = ("it", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches")
+_STEPS = ("it", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches", "update", "updates")
 _OF_EPOCHS = re.compile(r"\bepochs?\W*\Z", re.IGNORECASE)  # `Epochs:`, not `Epoch 3:`
 _POSTFIX = re.compile(r"(?:[^\[\]]|\[[^\[\]]*\])*\]")
 

@@ -195,6 +195,12 @@ _MAY_BE_TIME = re.compile(
     r"|speed|rate|latency|(?<![a-z])(?:t|dt|bt|s|ms|it|mean|avg|average|cpu|gpu)(?![a-z])",
     re.IGNORECASE,
 )
+# `| INFO     | yolox.core.trainer:after_iter:258 - ` of loguru says where the line was printed.
+_LOGURU = re.compile(
+    r"(?<=@) \| (?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) +\| [\w.<>]{1,80}:[\w<>]{1,60}:\d+ -(?= )"
+)
+# Of PyTorch/XLA's examples: `Device=xla:0/3` is rank 3, and the time at the end that of the clock.
+_XLA = re.compile(r"^(.{0,40}?)\bDevice=xla:\d+(?:/(\d+))?(?=\s(?:.* GlobalRate=\S+ Time=(\d\d:\d\d:\d\d)\s*$)?)")
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
@@ -236,12 +242,21 @@ class Parsed(NamedTuple):
     drawing: Drawing | None = None  # what tqdm's bar shows
 
 
-def parsed(text: str) -> Parsed:
-    """Takes a line apart."""
-    text = text[:_LONGEST].rstrip()
+def _without_its_place(text: str) -> tuple[str, Stamp | None]:
+    """A line with `@` for its time stamp, and without what says where it was printed; and the stamp."""
+    if "=xla:" in text and (of_xla := _XLA.search(text)):
+        text = f"{of_xla[3] or ''} {of_xla[1]}{f'Rank={of_xla[2]}' if of_xla[2] else ''}{text[of_xla.end() :]}".lstrip()
     stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
+        text = _LOGURU.sub("", text, count=1) if " | " in text else text
+    return text, stamp
+
+
+def parsed(text: str) -> Parsed:
+    """Takes a line apart."""
+    text = text[:_LONGEST].rstrip()
+    text, stamp = _without_its_place(text)
     bar, drawing = "", None
     if drawn := written_out(_IN_LABEL.sub("", text, count=1) if "%|" in text else text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing

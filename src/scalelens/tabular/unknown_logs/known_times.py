@@ -2,6 +2,8 @@
 
     Step 300: loss = 1.27 (0.042 sec)         TensorFlow's fully_connected_feed: of this one step
     It: 40, Loss: 3.142e-03, Time: 0.27       maziarraissi/PINNs: of all steps since the line before, in seconds
+    Iter 3 training loss = 2.345 , time = 0.56                             JiaRenChang/PSMNet: of this one step
+    Epoch 0/16, Iter 3/400, train loss = 5.123, time = 0.745               xy-guo/MVSNet_pytorch: of this one step
 
 A copy that takes the time since its start grows from line to line, and is not read by its form; nor is a time of so few
 digits that its last one matters.
@@ -29,6 +31,16 @@ _FORMS = (
         "span_time",
         "Time",
         2,
+    ),
+    (re.compile(r"\bIter \d+ training loss = \d+\.\d{3} , time = \d+\.\d\d\s*\Z"), "batch_time", "time", 2),
+    (
+        re.compile(
+            r"\bEpoch \d+/\d+, Iter \d+/\d+, (?:lr \d+\.\d+, )?train loss = \d+\.\d{3}, "
+            r"(?:depth loss = \d+\.\d{3}, )?time = \d+\.\d{3}\s*\Z"
+        ),
+        "batch_time",
+        "time",
+        3,
     ),
 )  # what the time is, its column, and its digits after the point
 _MOSTLY_RISES = 0.75  # of the values that come after one: those of a clock grow each time

@@ -32,7 +32,7 @@ from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.times_by_wholes import between_stamps, told_by_wholes
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
-from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock, launches_in
+from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock, launches_in, within_epochs
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -455,7 +455,7 @@ def _with_clock(
 def _sums_by_epoch(table: LineTable, columns: Mapping[str, ColumnValues]) -> set[str]:
     """The columns that grow like a sum from epoch to epoch, where each line ends one."""
     grown = {name for name, values in columns.items() if values.adds_up or values.rises_in_launches}
-    return grown if table.shape.ends_epochs else set()
+    return grown if table.shape.ends_epochs or table.results else set()
 
 
 def _passed_by_clock(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
@@ -497,6 +497,8 @@ def _shown_by_times(
     total_s = table.stated.total_of(launches_in(times) if times.of_epochs else 1)
     if stated := as_stated_of_all(times, total_s, table.stated.epoch_means):
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
+    if of_epoch := within_epochs(times):
+        return {"epoch_time": of_epoch}
     if told := told_by_rate(times):
         return dict([told])
     if by_gaps := told_by_gaps(times):

@@ -21,7 +21,7 @@ from scalelens.tabular.unknown_logs.shapes import shaped
 _MOSTLY = 0.9
 _MOST = 1_000_000  # lines that are looked at
 _PHASE = re.compile(
-    r"(?P<phase>train(?:ing)?|val(?:id(?:ation)?)?|dev|test|eval(?:uation)?)\b[ ._:]{0,3}", re.IGNORECASE
+    r"(?P<phase>train(?:ing)?|val(?:id(?:ation)?)?|dev|test|eval(?:uation)?)(?![A-Za-z0-9])[ ._:]{0,3}", re.IGNORECASE
 )
 _ALIGNED = re.compile(r"(?<=[A-Za-z.]) {2,6}(?=[A-Za-z])")  # `Val   Loss`, below `Train Loss`
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -48,6 +48,7 @@ _PHASE = re.compile(
     r"(?!: {0,3}\d{1,3}(?:\.\d{1,6})?%)",
     re.IGNORECASE,
 )  # `Valid: 98%` before a count is a share that was measured
+_OF_TEST = re.compile(r"(?:avg[ _]|mean[ _])?(?:test|val|valid|validation|eval)[ _]", re.IGNORECASE)
 _WORK = re.compile(
     r"(?<!cons)(?<!res)(?<!\bs)train(?!ed[_ -]model)|"
     r"loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
@@ -73,7 +74,8 @@ _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; b
 # `ResNet18 epoch: 3`; of these words, none is the name of what is trained.
 _EPOCH_OF_ONE = re.compile(
     r"(?!(?:best|total|max\w{0,4}|min\w{0,4}|num|n|all|last|final|next|previous|prev|first|warm-?up|stop\w{0,5}|patience|per|since"
-    r"|every|each|resum\w{1,3}|from|to|until|early|save[ds]?|sav\w{1,3}|skip\w{0,4}|until|left|remaining|target|average|avg|mean)(?![a-z]))"
+    r"|every|each|resum\w{1,3}|from|to|until|early|save[ds]?|sav\w{1,3}|skip\w{0,4}|until|left|remaining|target|average|avg|mean"
+    r"|time|loss|cost|took|duration|elapsed)(?![a-z]))"
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
@@ -270,10 +272,19 @@ def _shaped(text: str) -> Shaped | None:
     lead = _PHASE.sub("%", _MEASURED_BEFORE.sub("#", " ".join(lead.split())))
     lead = _SIGN_BEFORE.sub("#", lead) if "-#" in lead or "+#" in lead else lead
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
-    key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
+    of = phase[0].lower() if phase else "test" if _is_of_test(line.fields, counts) else ""
+    key: tuple[Any, ...] = (lead[-80:], names, of, line.bar)
     if line.bar == "tqdm" and names[0] == "/" and not _WORD.search(lead) and line.drawing and line.drawing.total:
         key = (*key, line.drawing.total)  # nothing but the total tells bars without a label apart
     return Shaped(key, line, counts)
+
+
+def _is_of_test(fields: Iterable[Field], counts: Sequence[_Count]) -> bool:
+    """Whether a line counts the batches of an epoch, and every loss in it is of a test."""
+    if len(counts) < 2 or counts[-1].role == "epoch" or counts[0].role != "epoch":
+        return False
+    losses = [field.name for field in fields if _LOSS.search(field.name)]
+    return bool(losses) and all(map(_OF_TEST.match, losses))
 
 
 def _drawn_count(parts: Shaped) -> int | None:
@@ -467,13 +478,9 @@ class Shape:
         if len(counts) == 1 and counts[0].total:
             self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
-            either = self.of_epochs_alone and None in (field.total, before_all)
-            self.totals[i] += field.total != before_all and not either
+            self.totals[i] += field.total != before_all and None not in (field.total, before_all)
         before_all_of = self._totals or [None] * len(counts)
-        self._totals = [
-            field.total if field.total or not self.of_epochs_alone else before
-            for field, before in zip(counts, before_all_of, strict=False)
-        ]
+        self._totals = [field.total or before for field, before in zip(counts, before_all_of, strict=False)]
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}

@@ -30,6 +30,7 @@ _OTHER = re.compile(
     r"(?<![a-z])(?:eps|episode|reward|return|score|fold|trial|seed|val|valid|test|layer|rank|gpu|game)", re.IGNORECASE
 )
 _NAMED = re.compile(r"(?:epoch|step|iter\w{0,7}|batch|round|it)\W*\Z", re.IGNORECASE)  # what a number counts
+_GLOG = re.compile(r"\s+\d+ [\w./-]{1,80}:\d+\] ")  # after its stamp: the thread, and the line of the source
 _OF_A_STEP = re.compile(
     r"/(?:itr?|iter|iteration|step|batch)\b|(?:it|iter|iteration|step|batch)s?[_ ]?time"
     r"|(?:it|iters|iterations|steps|batches)/s",
@@ -80,6 +81,8 @@ def _place_in(text: str) -> _Place | None:
     """The first one or two numbers of a line, if they are whole."""
     stamp = stamp_in(text)
     begin = stamp.span[1] if stamp else 0
+    if stamp and (logger := _GLOG.match(text, begin)):
+        begin = logger.end()
     numbers = list(itertools.islice(_NUMBER.finditer(text, begin, begin + _FRONT), 2))
     if not numbers or not numbers[0][0].isdecimal():
         return None

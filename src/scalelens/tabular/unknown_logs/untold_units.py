@@ -3,6 +3,9 @@
     2026-01-02 03:04:05,123 iter 20, loss 2.1, time 6.2      Epoch 12, loss 0.31, time 1.1995
     2026-01-02 03:04:11,325 iter 40, loss 2.0, time 12.4     Median time per epoch: 1.2003s
 
+    2026-01-02 03:04:05,123 epoch 3, loss 0.31, epoch time 52.1, which is followed by
+    2026-01-02 03:05:12,325 epoch 4, loss 0.30, epoch time 51.8
+
 One unit has to fit, and no other.
 """
 
@@ -22,6 +25,7 @@ _MOSTLY = 0.9
 _SELDOM = 10  # lines, of which at most one follows a time that goes back
 _AS_TOTAL = (0.75, 1.02)  # the sum of all times over the total that is stated: something lies between them
 _AS_MEAN = 0.05
+_OF_EPOCH, _OF_EPOCH_S = (0.7, 1.05), (0.25, 1.05)  # its time over what passes by the stamps, with the validation
 _LEAST_LINES = 5
 
 
@@ -43,6 +47,29 @@ def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
             near = sum(abs(more - span) <= open_s + _NEAR * span for more, span in long)
             many = len(long) >= max(_FEWEST, len(grown) / 2) and _SELDOM * goes_back <= len(grown)
             hits += [(name, candidate)] if many and near >= _MOSTLY * len(long) else []
+    return hits[0] if len(hits) == 1 else None
+
+
+def within_epochs(times: LineTimes) -> tuple[str, str] | None:
+    """The column without a unit, and its unit, that is named as the time of an epoch and fits between the time stamps.
+
+    In one unit only it is most of what passes from one epoch to the next, of seconds a fourth at least, and never more.
+    """
+    spans, clock_s = [span for span, _ in times.by_clock], times.clock_s
+    if not times.of_epochs or not clock_s or len(spans) < _LEAST_LINES:
+        return None
+    hits = []
+    for name, values in times.values.items():
+        if read_name(name) != ("epoch_time", None) or len(values) != len(spans) + 1:
+            continue
+        for candidate in times.units:
+            factor = TIMES[candidate]
+            open_s = times.resolution_s + factor * 10.0 ** -times.decimals(name)
+            within = sum(
+                value * factor <= span + open_s + _NEAR * span for value, span in zip(values[1:], spans, strict=True)
+            )
+            part = fits(statistics.median(values) * factor, clock_s, _OF_EPOCH_S if candidate == "s" else _OF_EPOCH)
+            hits += [(name, candidate)] if part and within >= _MOSTLY * len(spans) else []
     return hits[0] if len(hits) == 1 else None
 
 
