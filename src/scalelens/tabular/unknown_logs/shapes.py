@@ -344,9 +344,7 @@ class Shape:
         self.ended_in_line = self.ended_later = 0  # of these two kinds
         self.amid = 0  # lines of training between drawings of one bar
         self.interrupted = 0  # lines of training since it was drawn last: between its drawings if it goes on
-        self.bar_leap = self.bar_counts = (
-            0  # the greatest common divisor of the counts of its bar, and how many there are
-        )
+        self.bar_leap = self.bar_counts = 0  # the greatest common divisor of the counts of its bar; their number
         self.goes_on = 0  # lines that say more of the epoch of the line before
         self._epochs_told: dict[Any, tuple[float | None, set[str]]] = {}
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
