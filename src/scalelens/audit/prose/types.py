@@ -23,7 +23,7 @@ _ITEMS = "images? img imgs samples? sequences? seqs? examples? sentences? prompt
 _NOUNS = {
     "item": _ITEMS,
     "token": "tokens? tok toks",
-    "gpu": r"gpus? cards? accelerators? devices? ranks? chips? [ahbvl]\d{2,3}s? gh200s? mi\d{3}\w?s?",
+    "gpu": r"gpus? apus? cards? accelerators? devices? ranks? chips? [ahbvl]\d{2,3}s? gh200s? mi\d{3}\w?s?",
     "gcd": "gcds? stacks? tiles?",
     "node": "nodes? servers? hosts? machines?",
     "step": "steps? iterations? iters?",
@@ -299,12 +299,13 @@ def _phrase(tail: str, nouns: Nouns) -> list[str]:
 
 def _joined(words: list[str], nouns: Nouns) -> tuple[dict[str, int], float] | None:
     """What words give with a `/`, a `per` or a hyphen between any two, and its size; None if one of them is no unit."""
-    powers, size = dict[str, int](), 1.0
+    powers, size, sign = dict[str, int](), 1.0, 1
     for k in range(0, len(words), 2):
         found = _atom(words[k], nouns)
         if not found:
             return None
-        sign = -1 if k and not words[k - 1].startswith("-") else 1
+        if k and not words[k - 1].startswith("-"):
+            sign = -1  # a hyphen binds: of "$2.20 per GPU-hour", both divide
         _multiply(powers, found[0].items(), sign)
         size *= found[1] ** sign
     return powers, size
