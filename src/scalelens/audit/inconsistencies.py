@@ -31,7 +31,6 @@ from scalelens.audit.prose import (
     parts,
     physics,
     products,
-    records,
     repeated,
     restated,
     retold,
@@ -43,7 +42,7 @@ from scalelens.audit.prose import (
 from scalelens.audit.prose.other_bases import CHANGE, is_of_another_base
 from scalelens.audit.prose.other_kinds import are_of_two_kinds
 from scalelens.audit.prose.own_rows import OF_ANOTHER_ROW, is_of_another_name, is_of_its_own_row, is_of_the_row_before
-from scalelens.audit.rows import few_rows, typed_rows
+from scalelens.audit.rows import few_rows, records, typed_rows
 from scalelens.folders import modules_of
 
 _STATEMENTS = (

@@ -46,7 +46,7 @@ def _of_digits(a: Number, b: Number) -> Finding | None:
     """ "989.43, or 9.8943 × 10^12 FLOP/s": the same digits, but no prefix of a unit lies between the two."""
     if bool(a.unit) == bool(b.unit) or min(a.low, b.low) <= 0 or not _SCIENTIFIC.search(a.text + b.text):
         return None
-    if digits(a) != digits(b) or len(digits(a)) < _LEAST_DIGITS:
+    if _digits(a) != _digits(b) or len(_digits(a)) < _LEAST_DIGITS:
         return None
     ratio = (middle(a.bounds) * base(a.unit)[1]) / (middle(b.bounds) * base(b.unit)[1])
     power = round(float(ratio.log10()))
@@ -61,7 +61,7 @@ def _of_digits(a: Number, b: Number) -> Finding | None:
     )
 
 
-def digits(number: Number) -> str:
+def _digits(number: Number) -> str:
     """The digits of a number without its exponent and without zeros at the ends."""
     return re.sub(r"\D", "", _SCIENTIFIC.split(number.text)[0]).strip("0")
 

@@ -23,7 +23,7 @@ from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
-_DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
+_DEVICE = r"(?:gpus?|apus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
 _N = r"<(\d+)>"
 _MAKER = r"(?:nvidia|amd|intel|tesla|google|graphcore)"
 _ROLES = {

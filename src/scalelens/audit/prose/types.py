@@ -23,7 +23,7 @@ _ITEMS = "images? img imgs samples? sequences? seqs? examples? sentences? prompt
 _NOUNS = {
     "item": _ITEMS,
     "token": "tokens? tok toks",
-    "gpu": r"gpus? cards? accelerators? devices? ranks? chips? [ahbvl]\d{2,3}s? gh200s? mi\d{3}\w?s?",
+    "gpu": r"gpus? apus? cards? accelerators? devices? ranks? chips? [ahbvl]\d{2,3}s? gh200s? mi\d{3}\w?s?",
     "gcd": "gcds? stacks? tiles?",
     "node": "nodes? servers? hosts? machines?",
     "step": "steps? iterations? iters?",
@@ -275,10 +275,10 @@ def _type_of(tail: str, before: str, label: str, nouns: Nouns, is_of_co2: bool) 
         if _BATCH.search(before) and powers in ({"item": 1}, {"token": 1}):
             powers["step"] = -1
     elif label:
-        return type_of_label(label, nouns)
+        return _type_of_label(label, nouns)
     elif _BATCH.search(before):
         powers = {"item": 1, "step": -1}
-    if label and powers and (per := type_of_label(label, nouns, dict(powers))):
+    if label and powers and (per := _type_of_label(label, nouns, dict(powers))):
         return per[0], size
     kind = _type(powers)
     return (kind, size) if kind else None
@@ -299,12 +299,13 @@ def _phrase(tail: str, nouns: Nouns) -> list[str]:
 
 def _joined(words: list[str], nouns: Nouns) -> tuple[dict[str, int], float] | None:
     """What words give with a `/`, a `per` or a hyphen between any two, and its size; None if one of them is no unit."""
-    powers, size = dict[str, int](), 1.0
+    powers, size, sign = dict[str, int](), 1.0, 1
     for k in range(0, len(words), 2):
         found = _atom(words[k], nouns)
         if not found:
             return None
-        sign = -1 if k and not words[k - 1].startswith("-") else 1
+        if k and not words[k - 1].startswith("-"):
+            sign = -1  # a hyphen binds: of "$2.20 per GPU-hour", both divide
         _multiply(powers, found[0].items(), sign)
         size *= found[1] ** sign
     return powers, size
@@ -319,7 +320,7 @@ def _type(powers: dict[str, int]) -> Type:
     return tuple(sorted((atom, power) for atom, power in powers.items() if power))
 
 
-def type_of_label(label: str, nouns: Nouns, unit: dict[str, int] | None = None) -> tuple[Type, float] | None:
+def _type_of_label(label: str, nouns: Nouns, unit: dict[str, int] | None = None) -> tuple[Type, float] | None:
     """The type that a label such as "images/s per GPU", "steps per epoch" or "step time" gives."""
     plain = _FILLING.sub(" ", label.lower().replace("_", " "))
     plain = _CO2.sub(r"\1co2", " ".join(plain.split()))
@@ -370,13 +371,13 @@ def multiplied(operands: Iterable[Typed], signs: Iterable[int]) -> tuple[float, 
 def columns_of(table: TextTable, nouns: Nouns) -> list[Column]:
     """The columns that have a type."""
     every = range(len(table.headings))
-    return [c for k in every if (c := typed_series(table.headings[k], [row[k] for row in table.cells], nouns))]
+    return [c for k in every if (c := _typed_series(table.headings[k], [row[k] for row in table.cells], nouns))]
 
 
 def rows_of(table: TextTable, nouns: Nouns) -> list[Column]:
     """The rows that have a type, by their labels."""
     rows = zip(table.texts, table.cells, strict=True)
-    return [c for texts, row in rows if (c := typed_series(texts[0], list(row[1:]), nouns))]
+    return [c for texts, row in rows if (c := _typed_series(texts[0], list(row[1:]), nouns))]
 
 
 def _sized(joined: tuple[dict[str, int], float]) -> tuple[Type, float]:
@@ -391,7 +392,7 @@ def _counted(label: str, nouns: Nouns) -> tuple[Type, float] | None:
     return (kind, 1.0) if found and all(atom not in _MEASURED for atom, _ in kind) else None
 
 
-def typed_series(label: str, numbers: list[Number | None], nouns: Nouns) -> Column:
+def _typed_series(label: str, numbers: list[Number | None], nouns: Nouns) -> Column:
     """Numbers below a heading (or beside the label of a row) with the type that it gives; () without one."""
     inner = _BRACKETS.findall(label)
     units = {n.unit for n in numbers if n}
@@ -399,12 +400,12 @@ def typed_series(label: str, numbers: list[Number | None], nouns: Nouns) -> Colu
     outer = _BRACKETS.sub(" ", label).strip()
     given = (*inner, outer, *(units if len(units) == 1 else ()))
     kinds = [_sized(joined) for each in inner if (joined := _joined(_SPLIT.split(each), nouns))]
-    kinds += [found for each in given if (found := type_of_label(each, nouns))]
+    kinds += [found for each in given if (found := _type_of_label(each, nouns))]
     measured = [kind for kind in kinds if any(atom in _MEASURED for atom, _ in kind[0])]
-    found = measured[0] if measured else type_of_label(outer, nouns) or _counted(outer, nouns)
+    found = measured[0] if measured else _type_of_label(outer, nouns) or _counted(outer, nouns)
     if not found:
         return ()
     kind, size = found[0], found[1] * scale
-    if per := type_of_label(outer, nouns, dict(kind)):
+    if per := _type_of_label(outer, nouns, dict(kind)):
         kind = per[0] if len(per[0]) > len(kind) else kind
     return tuple(_typed(n, kind, size, nouns) if n and n.low > 0 and not n.hedge else None for n in numbers)
