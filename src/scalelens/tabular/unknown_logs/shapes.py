@@ -333,8 +333,7 @@ class Shape:
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.kept = KeptBars()
-        self.counts_told_steps = False  # whether the steps that other lines tell grow by as many as its bar has
-        self.holds_bars = False  # whether another bar of training is drawn for each of its counts
+        self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
