@@ -35,7 +35,7 @@ _DOCUMENT_SUFFIXES = (
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
-_OF_BARS = "generic_lines"
+_OF_BARS, _OF_TABLES, _OF_ENDS = "generic_lines", "column_lines", "job_end"
 _RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
@@ -101,7 +101,11 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     if source.unwrap is None and (label := label_of_all(text)):  # what is not read line by line takes none off
         source.unwrap, rows.rank, rows.place = label.taken_off, label.rank, label.location or rows.place
         text = text if is_taken else source.text_head()
-    status, note = ("unknown", None) if is_taken else _read_by_last_formats(formats.owning, text, source, rows)
+    status, note = (
+        _read_as_table(formats, text, source, rows)
+        if is_taken
+        else (_read_by_last_formats(formats.owning, text, source, rows))
+    )
     if status != "unknown":
         if has_settings:
             dispatcher.conclude()
@@ -205,6 +209,16 @@ def _is_log(head: bytes) -> bool:
     lines = [_NUMBER.sub(b"#", line) for line in head.splitlines() if line.strip()]
     recurring = sum(count for line, count in Counter(lines).items() if b"#" in line and count >= _RECURS)
     return 2 * recurring > len(lines)
+
+
+def _read_as_table(formats: Formats, head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
+    """Reads the table of the log of a job that failed, where no format took more than how it ended."""
+    if rows.taken.keys() - formats.of_settings != {_OF_ENDS}:
+        return "unknown", None
+    tables = [format for format in formats.owning if name_of(format) == _OF_TABLES]
+    read = _read_by_last_formats(tables, head, source, rows)
+    rows.of_lines = True
+    return read
 
 
 def _read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:

@@ -10,7 +10,8 @@ One column has to count epochs or steps, and another to be a loss or an accuracy
 next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
 may come before the names and each row, and the process, the function or the source file that calls it: a stamp then tells the time of steps, or of epochs
-where no column does, or show what a time without a unit is.
+where no column does, or show what a time without a unit is.  It is asked, too, where all that another format read is how
+the job ended.
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time

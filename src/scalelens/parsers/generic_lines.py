@@ -37,7 +37,8 @@ and no stamps say else; and, with a unit, where another line states its mean
 or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
 which they add up to the one total that a line states (`Training complete in 12m 34s`, or of the job: `real 12m34.5s`), to those of as
 many trainings as the epochs begin anew, or have the mean that it states
-(`Median time per epoch: 1.2 s`).  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
+(`Median time per epoch: 1.2 s`).  A time that is named as that of an epoch (`time this epoch= 41.2`) has the one unit in
+which it fits between the stamps of the lines: in seconds at least a fourth of what passes, in others most of it.  Where a rate per second times a time is a count of its line (`total steps 65536 | steps per
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
 one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A time that is
 a power of two when multiplied by a rate of samples or tokens is that of one step (`505ms | 8111 tok/s`), and that of
@@ -106,10 +107,12 @@ multiple of the other, the smaller is the step.
 
 Where lines state a time and nothing of training, and others, of another number, the loss of the same count, these are
 the records: a test may have a loop like the training's.  Batches that do not say their epoch are left out beside lines
-that count epochs with their loss.  `Communication round 3` and `Global Round 3` count as epochs do.  Two forms that many
-programs have copied say which time they state, unless it grows from line to line or has less than twenty units of its last
-digit: `Step 300: loss = 1.27 (0.042 sec)` that of the one step, `It: 40, Loss: 3.142e-03, Time: 0.27` that of all steps
-since the line before, in seconds.
+that count epochs with their loss.  Batches of an epoch whose only loss is of a test are not the training's.
+`Communication round 3` and `Global Round 3` count as epochs do.  Four forms that many programs have copied say which time
+they state, unless it grows from line to line or has less than twenty units of its last digit: `Step 300: loss = 1.27 (0.042
+sec)`, `Iter 3 training loss = 2.345 , time = 0.56` and `Epoch 0/16, Iter 3/400, train loss = 5.123, time = 0.745` that of the
+one step, `It: 40, Loss: 3.142e-03, Time: 0.27` that of all steps since the line before, in seconds.  What loguru says of the
+place (`| INFO     | pkg.trainer:after_iter:258 - `) counts nothing, nor does the prefix of glog.  `Device=xla:0/3` is rank 3.
 
 An epoch whose losses of training and of validation have a line each ends once.  Lines such as `Train Loss: 2.1 | Train PPL: 8.2`
 and `Val.  Loss: 2.2`, which count nothing and stand at once after the line of an epoch without a loss, or at once before it, are of that epoch.
@@ -160,7 +163,8 @@ short ones are shorter than five seconds.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
 that takes 0.3 s or more, within which tqdm draws steps of their own.  A bar
-without a label that is drawn once, and counts as many as the epochs of other lines, has no steps, nor has one each of
+without a label that is drawn once, and counts as many as the epochs of other lines (which may name the same step in
+each), has no steps, nor has one each of
 whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`, `Epoch 12:   2%|  | 12/500`): it has
 epochs.  Nor has one for each of whose counts another bar of training is drawn (`Training: 3/40` above `batches: 400/400`),
 unless it is called one of steps.  Where

@@ -92,6 +92,8 @@ def words_of(name: str) -> tuple[str, str | None]:
     words = [SPELT[word] if k and words[k - 1] == "per" and word in SPELT else word for k, word in enumerate(words)]
     if len(words) > 1 and words[0] in ("train", "training"):
         del words[0]
+    if len(words) > 1 and words[-1] == "is":  # `time consumption is 4.01`
+        words.pop()
     if words[-1:] == ["s"] and _RATE_IN_SHORT.fullmatch("_".join(words)):
         words[-1:] = ["per", "s"]
     if unit is None and len(words) > 1 and words[-1] in SPELT and words[-2] != "per":

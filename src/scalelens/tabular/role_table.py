@@ -43,7 +43,7 @@ ROLES = (
         "elapsed", "elapsed_time", "time_elapsed", "total_time", "cumulative_time", "cum_time", "time_since_start",
         "since_start", "relative_time", "total_elapsed", "total_elapsed_time", "runtime", "run_time", "total_runtime",
         "wallclock", "wallclock_time", "wall_clock_time", "elapsed_wall_time", "total_training_time",
-        "total_train_time")),
+        "total_train_time", "uptime")),
     Role("data_time", "time", "time of the step spent waiting for data", (
         "data_time", "dataloader_time", "data_loading_time", "dataload_time", "data_load_time", "data_wait",
         "data_wait_time", "t_data", "load_time")),

@@ -671,7 +671,7 @@ class Shape:
 
     def counts_epochs_of(self, other: "Shape") -> bool:
         """Whether it is a bar without a label, drawn from its start once, that counts the epochs of other lines."""
-        alone = self.is_unlabeled and self.bars == 1 and other.of_epochs_alone and other.first > self.first
+        alone = self.is_unlabeled and self.bars == 1 and other.first >= self.first
         as_many = alone and abs(other.epochs_told - self.counted_last) <= 1
         return as_many and other.epochs_told >= RECURS
 
@@ -683,7 +683,12 @@ class Shape:
 
     @property
     def epochs_told(self) -> float:
-        """How many epochs it counts, if its lines count epochs and nothing else; one follows the other."""
+        """How many epochs it counts, if its lines count epochs and nothing else; one follows the other.
+
+        A step beside them may be the same in each: `step : 500, epoch : 3`.
+        """
+        if self.roles == ["step", "epoch"] and not (self.bar or self.rises[0] or self.falls[0] or self.falls[1]):
+            return float(self.rises[1] + 1) if self.rises[1] else 0.0
         last = next(reversed(self._before.values()), None)
         rise = self.of_epochs_alone and self.lines > 1 and self.rises[0] == self.lines - 1
         return last[0][0] - (self.counted_first or 0.0) + 1 if last and rise else 0.0
