@@ -29,7 +29,7 @@ FACTS = ("name",)
 BY_FOLDER = True
 
 _TITLES = {"epoch": "time of an epoch [s]", "train": "time of an epoch's training [s]"}
-_NOTE = "Epochs of other models, batches or data are not comparable."
+_NOTE = "Epochs of different models, batches or data are not comparable."
 
 
 def draw(
