@@ -516,7 +516,7 @@ def test_a_log_of_launches_that_nothing_tells_apart_says_so_instead_of_joining_t
     assert "nothing tells whether several launches or several ranks wrote the records of one run" in said
     assert 'see where: scalelens sql "FROM problems"' in said
     said = run("plot", "accuracy", "score_name=loss", "-w", tmp_path / "w", "-o", tmp_path / "f.svg")
-    assert "there is no score called loss to draw: " in said
+    assert "no score called loss can be drawn: " in said
     assert "nothing tells apart the launches or ranks that logged it" in said
 
 

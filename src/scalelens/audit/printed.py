@@ -10,7 +10,7 @@ from decimal import Decimal
 
 _GROUPED = re.compile(r"(?<=\d)[,'\u00a0\u2009\u202f ](?=\d{3}(?!\d))")
 _PARTS = re.compile(r"([+-]?)(\d+)(?:\.(\d*))?(?:\s*(?:[eE]|(?:\\times|[x×·*])\s*10\s*\^?\s*\{?)([+-]?\d+)\}?)?")
-_NAMED = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "M": 6, "B": 9, "T": 12}
+POWERS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "M": 6, "B": 9, "T": 12}
 _ROUND_ZEROS = 3
 
 
@@ -83,7 +83,7 @@ def bounds_of(text: str, count: bool = False) -> Bounds:
     to the digit before them: "70,000 images" may be 70,400.  Raises ValueError if `text` is not a number.
     """
     word = re.search(r"([A-Za-z]+)$", text)
-    power = _NAMED.get(word[1], 0) if word else 0
+    power = POWERS.get(word[1], 0) if word else 0
     found = _PARTS.match(_GROUPED.sub("", text.strip().replace("\u2212", "-")))
     if not found:
         raise ValueError(f"not a number: {text!r}")

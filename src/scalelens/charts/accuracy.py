@@ -63,7 +63,7 @@ def draw(
     score = parameters.get("score_name", "accuracy")
     known = rows.filter(pl.col("score").is_not_null())
     if known.is_empty():
-        raise UserError(f"there is no score called {score} to draw", "for the loss: score_name=loss")
+        raise UserError(f"no score called {score} can be drawn", "for the loss: score_name=loss")
     if score == "accuracy":
         known = known.with_columns(pl.col("score") * 100)
     drawn_ways = ways(known, parameters.get("x", ""))

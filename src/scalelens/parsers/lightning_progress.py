@@ -33,7 +33,7 @@ from typing import Any
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import BarTimes, times_of
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import Drawing, drawing, label_of
+from scalelens.parsing.progress_bars import Drawing, drawing, label_of, may_count_samples
 from scalelens.parsing.rows import Rows
 
 VERSION = 7
@@ -55,8 +55,6 @@ _BESIDE = re.compile(
 )
 _OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
-_LEAST_COUNTS = 10  # of a bar, that show by what it grows
-_SURELY_DRAWN_S = 0.3  # between two drawings, within which steps of their own would be drawn
 _OF_SAMPLES = "the bar grows by multiples of a batch and may count samples: it is not read"
 _SEVERAL = 2  # epochs after which a bar went on
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
@@ -264,11 +262,10 @@ class Reader:
 
 
 def _counts_samples(drawings: list[Drawing]) -> bool:
-    """Whether a bar of one's own may count samples: it always grows by as many, and slower than tqdm draws steps."""
+    """Whether a bar may count samples, by all its counts but the total."""
     counts = {now.step for now in drawings if 0 < now.step != now.total}
     leap = functools.reduce(math.gcd, counts, 0)
-    slow = drawings[-1].elapsed_s * leap >= _SURELY_DRAWN_S * drawings[-1].step
-    return len(counts) >= _LEAST_COUNTS and (leap % 32 == 0 or (slow and leap % 8 == 0))
+    return may_count_samples(leap, len(counts), drawings[-1].elapsed_s, drawings[-1].step)
 
 
 def _seconds(elapsed: str) -> int:

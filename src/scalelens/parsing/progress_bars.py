@@ -23,6 +23,10 @@ _CUT_SHORT = re.compile(
     r"\d%\|[^|]{0,500}\|\s+\d+/(?P<total>\d+) \[[\d:]+<"
     r"(?:[\d:?]+,\s*\d+\.\d\d(?:(?P<rate>it)(?:/s?)?|s/(?P<each>it))|(?P<hidden>[\d:?]*(?:,\s*[\d.?]*(?:i|s/?i?)?)?))\s*\Z"
 )
+OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
+_OF_SMALL_BATCHES = 8  # and so are small ones
+_LEAST_COUNTS = 10  # of a bar, that show by what it grows
+_SURELY_DRAWN_S = 0.3  # between two drawings of a bar, within which steps of their own would be drawn
 # What a bar draws beside training, in addition to what lines tell of.
 _OTHER_WORK = re.compile(
     rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
@@ -52,6 +56,18 @@ class Drawing(NamedTuple):
 def is_of_training(label: str) -> bool:
     """Whether a bar may be of training by its label, what is printed before it: not one of evaluation or loading."""
     return not _OTHER_WORK.search(label)
+
+
+def may_count_samples(leap: int, counts: int, elapsed_s: float, last: int) -> bool:
+    """Whether a bar may count samples: so many counts of it are all multiples of `leap`, as those of batches are.
+
+    tqdm draws each step that takes as long as its `mininterval`: a bar that always grows by eight, and not as fast, has
+    learned of all eight at once.  `elapsed_s` seconds had passed when it had counted up to `last`.
+    """
+    if counts < _LEAST_COUNTS or not leap:
+        return False
+    slow = elapsed_s * leap >= _SURELY_DRAWN_S * max(last, 1)
+    return leap % OF_BATCHES == 0 or (slow and leap % _OF_SMALL_BATCHES == 0)
 
 
 def label_of(text: str, start: int) -> str:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from scalelens.audit.evidence import by_chance, digits_of
 from scalelens.audit.forms.slips import slip
-from scalelens.audit.printed import Number
+from scalelens.audit.printed import POWERS, Number
 
 _NEARLY = 0.006  # by which rounded operands may miss
 _MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
@@ -19,8 +19,7 @@ _DECADE = 10
 _TENS = 6  # factors that would do as well
 _CONFIRMED = 0.1  # of the chance, where two ways without a number in common give the same
 _SLIPS = ("swapped", "ten", "a thousand", "60", "3,600", "differs")  # the rarest first
-_SIZES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "M": 1e6, "billion": 1e9, "B": 1e9, "trillion": 1e12, "T": 1e12}
-_NAMED = re.compile(rf"([\d.,]+) ?({'|'.join(_SIZES)})")
+_NAMED = re.compile(rf"([\d.,]+) ?({'|'.join(POWERS)})")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def rarest(
 def rarest_slip(text: str, low: float, high: float) -> str:
     """The slip between a printed number, which may end in "million", and the values that it should have; "" without."""
     named = _NAMED.fullmatch(text)
-    size = _SIZES[named[2]] if named else 1.0
+    size = 10.0 ** POWERS[named[2]] if named else 1.0
     words = slip(named[1] if named else text, low / size, high / size)
     return words if words.endswith(_SLIPS) else ""
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
-from scalelens.audit.printed import Number
+from scalelens.audit.printed import POWERS, Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
@@ -28,7 +28,6 @@ _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|b
 MEAN = re.compile(r"\b(?:mean|average|avg|median|geomean)\b", re.IGNORECASE)
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _SIZED, _OF_SIZE = re.compile(r" ?[×x] ?\d"), re.compile(r"\d ?[×x] ?$")
-_NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
 QUOTED = re.compile(r"\b(?:incorrect|wrong|typo|erratum|errata|mistaken\w*)\b|오류|错误|錯誤|ошиб", re.IGNORECASE)
 _MOST_NUMBERS = 16
@@ -340,7 +339,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     """The slip between a number and a cell, if it is sure enough."""
     sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
-    size = _NAMED.get(number.text[-1], 1.0)
+    size = 10.0 ** POWERS.get(number.text[-1], 0)
     words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
     if not words or (words.endswith("factor of ten") and is_of_a_size(number, cell)):
         return ""
@@ -391,7 +390,7 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
     in_units = bool(number.unit and cell.unit and row > 1)
     if factor in (60, 3600):
         return in_units or row + column > 4
-    if same and number.text[-1] in _NAMED and cell.text[-1] not in _NAMED:
+    if same and number.text[-1] in POWERS and cell.text[-1] not in POWERS:
         return False  # 43.7M in a column of millions
     if factor == 100 and min(number.low, cell.low) < 1:
         return False  # a fraction and its points

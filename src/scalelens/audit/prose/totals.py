@@ -13,7 +13,7 @@ from itertools import combinations
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
-from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.printed import POWERS, Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
@@ -50,7 +50,6 @@ _LIST = re.compile(r"<\d+> [\w-]+(?:,| and) <\d+> [\w-]+(?:,| and|, and) <\d+> [
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
-_NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _MORE_PARTS = re.compile(
     r"\b(?:other|another|also|plus|including|already|remaining|rest|etc|both|each|per|every|of which)\b"
 )
@@ -138,7 +137,7 @@ def has_slip_in_sum(total: Number, parts: tuple[Number, ...], right: Bounds) -> 
         rest = reduce(Bounds.__add__, [value(part) for part in parts if part is not each])
         rights.append((each, value(total) - rest))
     for number, meant in rights:
-        size = float(base(number.unit)[1]) * _NAMED.get(number.text[-1], 1.0)
+        size = float(base(number.unit)[1]) * 10.0 ** POWERS.get(number.text[-1], 0)
         text = number.text.rstrip("kMBT")
         words = slip(text, float(meant.low) / size, float(meant.high) / size) if meant.low > 0 else ""
         if words and not words.endswith("two"):

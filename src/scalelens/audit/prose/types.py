@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.numerals import number_words
-from scalelens.audit.printed import Number
+from scalelens.audit.printed import POWERS, Number
 from scalelens.units import UNITS, factors
 
 Type = tuple[tuple[str, int], ...]  # powers of atoms, sorted
@@ -102,7 +102,7 @@ _ABBREVIATION, _FEW_WORDS = 4, 3
 _ELLIPSIS = re.compile(r"\s?(?:,| of| to| and| or|, and|→|->| vs\.?| against| instead of)\s(?:the )?")
 _PER = re.compile(r" (?:per|on each|in each|each|to a|in a|on a) (\w+)")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]+)[)\]]")
-_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_SCALES = {**POWERS, "K": 3}  # of a heading: "parameters (B)"
 _MEASURED = ("s", "J", "B", "flop", "co2", "money")
 
 
@@ -298,7 +298,7 @@ def _phrase(tail: str, nouns: Nouns) -> list[str]:
 
 
 def _joined(words: list[str], nouns: Nouns) -> tuple[dict[str, int], float] | None:
-    """What words give with a `/`, a `per` or a hyphen between any two, and its size; None if one of them is no unit."""
+    """The powers and the size of words joined by `/`, `per` or a hyphen; None if one of them is not a unit."""
     powers, size, sign = dict[str, int](), 1.0, 1
     for k in range(0, len(words), 2):
         found = _atom(words[k], nouns)
@@ -396,7 +396,7 @@ def _typed_series(label: str, numbers: list[Number | None], nouns: Nouns) -> Col
     """Numbers below a heading (or beside the label of a row) with the type that it gives; () without one."""
     inner = _BRACKETS.findall(label)
     units = {n.unit for n in numbers if n}
-    scale = next((_SCALES[each] for each in inner if each in _SCALES), 1.0)
+    scale = 10.0 ** next((_SCALES[each] for each in inner if each in _SCALES), 0)
     outer = _BRACKETS.sub(" ", label).strip()
     given = (*inner, outer, *(units if len(units) == 1 else ()))
     kinds = [_sized(joined) for each in inner if (joined := _joined(_SPLIT.split(each), nouns))]

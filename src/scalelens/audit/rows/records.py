@@ -18,6 +18,7 @@ from scalelens.audit.rows import few_rows, typed_rows
 _LABEL = re.compile(r"^[^<>:]{0,80}:")
 _VERDICT = re.compile(r" ?(?:→|->|=>|[—–-] ) ?[^<>\d]{1,40}$")
 _WORDS = re.compile(r"[a-z][\w./-]*", re.IGNORECASE)
+_NEXT = re.compile(r"[,;.<]| (?:the|and|which|on|in|for|at|so|it|they|we|each) ")  # ends what a list counts
 _RESPECTIVELY = re.compile(r"\bresp(?:ectively|\.)")
 _LIST = re.compile(r"<\d+>(?:, <\d+>)+,? (?:and|or) <\d+>")
 _RULES = (accusing.find, few_rows.find, typed_rows.find)
@@ -55,11 +56,7 @@ def _table_of_lists(sentence: Sentence) -> TextTable | None:
     columns, headings = [], [""]
     for places in lists:
         numbers = [sentence.numbers[k] for k in places]
-        after = _WORDS.findall(
-            re.split(
-                r"[,;.<]| (?:the|and|which|on|in|for|at|so|it|they|we|each) ", marked.partition(f"<{places[-1]}>")[2]
-            )[0]
-        )
+        after = _WORDS.findall(_NEXT.split(marked.partition(f"<{places[-1]}>")[2])[0])
         unit = numbers[-1].unit
         headings.append(" ".join([f"({unit})", *after[:3]] if unit else after[:3]))
         columns.append(

@@ -1,6 +1,6 @@
 """Formulas of a table whose types fit: MWh = GPU-hours × 400 W, tokens/s of a GPU = 16,384 tokens / time of a step.
 
-Headings give columns types such as tokens / s (prose/typed.py), and the prose around gives numbers that all rows share.
+Headings give columns types such as tokens / s (prose/types.py), and the prose around gives numbers that all rows share.
 Formulas of two or three of these whose types fit are few, so two rows that fulfill one show that it is meant, and a row
 that does not is accused if a slip in one of its cells would mend it.
 """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PLACE = 50
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
-# Runs whose records several launches or ranks wrote, which nothing tells apart: their scores are no course.
+# Runs whose launches or ranks cannot be told apart: their scores do not form one curve.
 OF_UNKNOWN_WRITERS = "(SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous')"
 # The name of the most telling metric that is a score of several steps: what shows logs without accuracies and losses.
 SCORE_OF_METRICS = (

@@ -4,8 +4,8 @@
     Epochs:  37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/it]
      37%|###7      | 37/100 [1:02:33<1:46:30, 101.4s/epoch, loss=0.31]
 
-A bar without a label counts epochs, too, where lines count as many epochs as it has, one after the other; and any bar
-of which each drawing names the epoch that it counts (`54/150 [..., epoch=54, loss=0.58]`, `Epoch 54:  36%|  | 54/150`).
+A bar without a label counts epochs, too, where lines count as many epochs as it has, one after the other; and so
+does one whose drawings all name the epoch they count: `54/150 [..., epoch=54, loss=0.58]`, `Epoch 54:  36%|  | 54/150`.
 
 A bar of training that fills again and again, and of which it is open whether it counts samples or steps, fills in one
 epoch each time.

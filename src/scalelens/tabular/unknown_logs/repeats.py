@@ -19,5 +19,7 @@ class Repeats:
     def __init__(self) -> None:
         self.seen = 0
 
-    def look(self, raw: bytes) -> None:
-        self.seen += len(raw) <= _LONGEST and _HEADING.fullmatch(raw.rstrip()) is not None
+    def look(self, line: str | bytes) -> None:
+        if len(line) <= _LONGEST:
+            raw = line.encode() if isinstance(line, str) else line
+            self.seen += _HEADING.fullmatch(raw.rstrip()) is not None

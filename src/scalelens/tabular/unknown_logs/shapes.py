@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import BAR, Drawing, begins
+from scalelens.parsing.progress_bars import BAR, OF_BATCHES, Drawing, begins, may_count_samples
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
@@ -123,12 +123,8 @@ _LEAST_NAMED = 3  # epochs that a label names
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
-_LEAST_COUNTS = 10  # of a bar, that show by what it grows
 _STAMP, _END = "a time stamp", "the end of the epoch"
 _MOST_EPOCHS = 1_000  # that lines without a word for them may count
-_OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
-_OF_SMALL_BATCHES = 8  # and so are small ones
-_SURELY_DRAWN_S = 0.3  # between two drawings of a bar, within which steps of their own would be drawn
 
 
 # A round of several clients, after which their models are one; a plain `round` may be of a search, or of a game.
@@ -737,7 +733,7 @@ class Shape:
         """Whether `640/60000`, without a name, may as well count samples as steps."""
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
             return False
-        return bool(_WITH_SHARE.search(self.example)) or self.leap % _OF_BATCHES == 0
+        return bool(_WITH_SHARE.search(self.example)) or self.leap % OF_BATCHES == 0
 
     @property
     def may_count_epochs(self) -> bool:
@@ -759,15 +755,9 @@ class Shape:
 
     @property
     def bar_of_samples(self) -> bool:
-        """Whether its bar may count samples, as one that grows by the size of a batch does.
-
-        tqdm draws each step that takes as long as its `mininterval`: one that always grows by eight, and not as fast,
-        has learned of all eight at once.
-        """
-        if self.bar_counts < _LEAST_COUNTS or not self.bar_leap or self.counts_told_steps:
-            return False
-        slow = self.longest_s * self.bar_leap >= _SURELY_DRAWN_S * max(self.counted_last, 1)
-        return self.bar_leap % _OF_BATCHES == 0 or (slow and self.bar_leap % _OF_SMALL_BATCHES == 0)
+        """Whether its bar may count samples, as one that grows by the size of a batch does."""
+        grown = may_count_samples(self.bar_leap, self.bar_counts, self.longest_s, self.counted_last)
+        return grown and not self.counts_told_steps
 
     @property
     def bar(self) -> str:
@@ -865,7 +855,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
             filled.look(line.text)
         if parts is None:
             ends.look(line.text)
-            repeats.look(line.text.encode())
+            repeats.look(line.text)
             timed += whole and _MAY_BE_TIMED.search(line.text) is not None
             epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue

@@ -48,20 +48,8 @@ _LEAST_SUMS, _LEAST_PARTS = 5, 3  # records; times of a line
 _TOTAL_OF_LINE = re.compile(r"(?:(?:step|iter|iteration)[_ ])?total(?:[_ ]time)?(?: \[\w+\])?\Z", re.IGNORECASE)
 _ADDED_UP = 0.02  # between a time and the sum of its parts
 _ELSEWHERE = {
-    "data",
-    "load",
-    "reader",
-    "eval",
-    "val",
-    "test",
-    "left",
-    "mean",
-    "avg",
-    "total",
-    "eta",
-    "epoch",
-    "required",
-}
+    "data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch", "required",
+}  # fmt: skip
 
 
 class LineTimes:

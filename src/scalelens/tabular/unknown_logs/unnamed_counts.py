@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.progress_bars import OF_BATCHES
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.clock import stamp_in
@@ -23,7 +24,6 @@ _MOST_KINDS = 200
 _FRONT = 60  # characters of a line in which its counts stand
 _BEFORE = 25  # of these, that tell kinds of lines apart
 _MOSTLY = 0.9
-_OF_BATCHES = 32  # a count that grows by a multiple of it may be of samples
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
 _MEASURES = re.compile(r"loss|(?<![a-z])(?:acc|ppl|perplexity)", re.IGNORECASE)
 _OTHER = re.compile(
@@ -104,11 +104,11 @@ def _roles_of(values: Sequence[tuple[int, ...]], of_a_step: bool) -> tuple[str, 
     first = Counter(later[0] - value[0] for value, later in pairs)
     leap, often = first.most_common(1)[0]
     if leap > 0 and often >= _MOSTLY * len(pairs):
-        return ("step",) if (leap > 1 and leap % _OF_BATCHES) or of_a_step else ()
+        return ("step",) if (leap > 1 and leap % OF_BATCHES) or of_a_step else ()
     if any(len(value) < 2 for value in values) or not set(first) <= {0, 1} or not first[1]:
         return ()
     within = Counter(later[1] - value[1] for value, later in pairs if later[0] == value[0])
     restarts = all(later[1] < value[1] for value, later in pairs if later[0] > value[0])
     leap, often = within.most_common(1)[0]
-    steady = leap > 0 and often >= _MOSTLY * sum(within.values()) and (leap == 1 or leap % _OF_BATCHES)
+    steady = leap > 0 and often >= _MOSTLY * sum(within.values()) and (leap == 1 or leap % OF_BATCHES)
     return ("epoch", "batch") if steady and restarts else ()
