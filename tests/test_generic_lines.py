@@ -374,7 +374,6 @@ def test_a_bar_is_written_out(text: str, count: int, total: int | None, rate: tu
 @pytest.mark.parametrize(
     ("before", "unit"),
     [
-        ("train: ", "img"),  # counts samples
         ("train: ", "B"),  # counts bytes
         ("train Epochs: ", "it"),  # counts epochs
         ("train: ", "epoch"),
@@ -386,6 +385,16 @@ def test_a_bar_that_counts_no_steps_gives_none(tmp_path: Path, before: str, unit
         for k in range(60)
     ]
     assert steps_of(log(tmp_path, "\r".join(bars))) == []
+
+
+@pytest.mark.parametrize(("before", "rates"), [("train: ", [0.99]), ("Epoch 1/3: ", [0.99]), ("evaluating: ", [])])
+def test_a_bar_that_counts_samples_of_the_training_gives_their_rate_alone(
+    tmp_path: Path, before: str, rates: list[float]
+) -> None:
+    bars = [f"{before}{k:3d}%|##       | {k}/100 [0{k // 60}:{k % 60:02d}<00:30, 1.01s/img]" for k in range(60)]
+    rows = [row for _, _, row in steps_of(log(tmp_path, "\r".join(bars)))]
+    assert [row.get("samples_per_s") for row in rows] == [pytest.approx(rate, rel=0.02) for rate in rates]
+    assert not any({"step", "step_s"} & row.keys() for row in rows)
 
 
 def test_of_two_counts_the_first_is_the_epoch_where_the_second_begins_anew_with_it(tmp_path: Path) -> None:

@@ -173,14 +173,15 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_json": {(ONE, NO_RATE), (RUN, NO_RATE)},
     "generic_markdown": {(RUN, JOB)},
     "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
-    # Means of an epoch stand in lines that count epochs alone; a rate without a time, such as an agent's, is of nobody
-    # knows whom.
+    # Means of an epoch stand in lines that count epochs alone; a rate without a time, such as an agent's or that of a bar
+    # of images, is of nobody knows whom.
     "generic_lines": {
         (ONE, NO_RATE),
         (WINDOW, NO_RATE),
         (WINDOW, RANK),
         (RUNNING, NO_RATE),
         (EPOCH, NO_RATE),
+        (EPOCH, RANK),
         ("", NO_RATE),
     },
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out

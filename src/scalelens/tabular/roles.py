@@ -341,7 +341,7 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
     if stamped and (unit is None or values.numbers):
         return ColumnReading(name, "timestamp")
     if role is None or role == "timestamp":
-        is_rate = words_of(name)[0] in ANY_RATE and values.is_number
+        is_rate = words_of(name)[0] in ANY_RATE and values.is_number and unit not in UNITS_OF_KIND["time"]
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return ColumnReading(name, None, unit, choices=rates)
     if role == "time":

@@ -145,7 +145,7 @@ def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
             top = 0
         bars[-1].append((line.number, drawing))
         top = max(top, drawing.step)
-    spans = [(bar[-1][0], _span_of([drawing for _, drawing in bar])) for bar in bars]
+    spans = [(bar[-1][0], span_of([drawing for _, drawing in bar])) for bar in bars]
     told = [(number, span_s) for number, span_s in spans if span_s]
     if len(writers) != 1 or len(told) < max(_LEAST_FULL, len(bars) - 1):
         return False
@@ -154,7 +154,7 @@ def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
     return True
 
 
-def _span_of(bar: Sequence[Drawing]) -> float | None:
+def span_of(bar: Sequence[Drawing]) -> float | None:
     """Seconds from the start of a bar until it was full; None where its drawings do not tell them."""
     start = bar[0] if not bar[0].step and not bar[0].elapsed_s else None
     if bar[-1].step != bar[-1].total or not start:

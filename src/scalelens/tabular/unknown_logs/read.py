@@ -24,6 +24,7 @@ from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.results_beside import results_beside
+from scalelens.tabular.unknown_logs.sample_bars import rates_of_samples
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.stated_times import Whole
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -37,6 +38,10 @@ from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _BEYOND_CLOCK = "{} is longer than the time between its lines, so that it is not the time of one epoch"
+_WITH_PAUSES = (
+    "a validation or a checkpoint stands before most lines, so that {} grows by more than the time of the steps: "
+    "use {} to take it for theirs all the same"
+)
 _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be the time of either: use {}"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
@@ -100,7 +105,8 @@ def _epochs_beside_batches(source: Source, rows: Rows, shapes: Sequence[Shape], 
 def _epochs_told(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
     """Rows of the times of epochs, or of their mean, in a log without records.  Whether there are any."""
     return (
-        epochs_by_bar(source, rows, shapes)
+        rates_of_samples(source, rows)
+        or epochs_by_bar(source, rows, shapes)
         or epochs_begun_and_ended(source, rows, shapes)
         or means_of_trainings(source, rows)
     )
@@ -141,7 +147,7 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
         rows.assigned = [*rows.assigned, *by_clock]
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
-        if not (told or epochs_by_bar(source, rows, shapes)):
+        if not (told or rates_of_samples(source, rows) or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)
     return lacking
 
@@ -236,9 +242,8 @@ def _read_shape(
     doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""
     unknown = bool(doubted) and not {"step", "batch"} & set(stated)
     counted = table.columns.get(EPOCH if table.shape.of_epochs or table.shape.of_epochs_alone else role)
-    times = LineTimes(
-        None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
-    )
+    of_epochs = table.shape.of_epochs or table.shape.of_epochs_alone
+    times = LineTimes(None if unknown else counted, table.resolution_s, of_epochs, table.columns.get("epoch"))
     survey = Survey(times.seen(table.records(source)))
     for _ in range(2):  # then the short ones lack times even so
         if not (table.bars and table.bars.short_ones_lack_times):
@@ -378,11 +383,8 @@ def _read_columns(
         else reading
         for reading in readings
     ]
-    counted = {"step", "batch"} & set(table.columns)
-    untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
-    if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
-        by_epoch = _sums_by_epoch(table, columns)
-        readings = _without_role(readings, lambda reading: reading.role == "elapsed" and reading.column not in by_epoch)
+    if "elapsed" not in stated:
+        readings = _of_steps_alone(readings, table, times, columns)
     if times.has_coarse_rates(table.rate_decimals, _USELESS):
         readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
@@ -399,6 +401,31 @@ def _read_columns(
     if not (wanted and BY_CLOCK not in columns and times.stamps_tell):
         return readings
     return _with_clock(readings, table, times, columns, stated, guess)
+
+
+def _of_steps_alone(
+    readings: list[ColumnReading], table: LineTable, times: LineTimes, columns: dict[str, ColumnValues]
+) -> list[ColumnReading]:
+    """The readings without a time since the start that does not tell that of the steps."""
+    counted = {"step", "batch"} & set(table.columns)
+    untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
+    if not untold and not (counted and table.mostly_paused):
+        return readings
+    by_epoch = _sums_by_epoch(table, columns)
+    return [
+        reading
+        if reading.role != "elapsed" or reading.column in by_epoch
+        else reading._replace(role=None)
+        if untold
+        else _with_pauses(reading)
+        for reading in readings
+    ]
+
+
+def _with_pauses(reading: ColumnReading) -> ColumnReading:
+    """A time since the start that has more than steps in it, with what takes it all the same."""
+    choice = as_map("elapsed", reading)
+    return refused(reading, _WITH_PAUSES.format(reading.column, options((choice,))), choice)
 
 
 def _whole_steps(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:

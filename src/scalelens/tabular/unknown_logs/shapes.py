@@ -118,6 +118,7 @@ _NO_PARTS = 200  # batches, as no step is made of
 _MANY_STEPS = 32  # of an environment, which no game prints as one line
 _LEAPS = 2  # counted for each line
 _LOST = 0.02  # restarts whose lines a log may lack
+_OFTEN_CROSSED = 2  # epochs that begin while the count beside theirs goes on
 _LEAST_BAR_S = 10
 _LEAST_NAMED = 3  # epochs that a label names
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
@@ -550,6 +551,13 @@ class Shape:
         if unnamed or of_steps or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
+    def name_steps(self) -> None:
+        """A count after the epoch that goes on where the next epoch begins is of steps: `Epoch: 3 [846/100000]`."""
+        often = self.crossed >= _OFTEN_CROSSED and 2 * self.lines >= 3 * (self.crossed + 1)
+        goes_on = often and not (self.turns or self.falls[1] or self.bar)
+        if goes_on and self.roles[:2] == ["epoch", "of_all"]:
+            self.roles[1] = "step"
+
     def name_validated(self) -> None:
         """A count without a name is of epochs where each line states the losses of training and of validation.
 
@@ -886,6 +894,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
         shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
         shape.name_epochs()
+        shape.name_steps()
         shape.name_validated()
         shape.name_as(shapes.values())
         shape.drop_multiples()

@@ -55,14 +55,18 @@ _ELSEWHERE = {
 class LineTimes:
     """What stamps and the time left show about the time of a step, and the columns compared with it."""
 
-    def __init__(self, step: str | None, resolution_s: float, of_epochs: bool = False) -> None:
+    def __init__(
+        self, step: str | None, resolution_s: float, of_epochs: bool = False, epoch: str | None = None
+    ) -> None:  # fmt: skip
         self.step, self.resolution_s, self.of_epochs = step, resolution_s, of_epochs  # each line counts an epoch
+        self.epoch = epoch  # the column that counts them
         self.partial: set[str] = set()  # times that together with that of the data are the time of the step
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
         self.by_both: list[tuple[float, float]] = []  # a rate's time of a step, and that of the clock
         self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
         self.beside_clock: dict[str, list[tuple[float, float]]] = {}  # values, and the step time by the clock there
         self.grown: dict[str, list[tuple[float, float]]] = {}  # what values grow by, and seconds by the clock
+        self.gone_back: Counter[str] = Counter()  # how often they do not grow, but where another epoch begins
         self.by_left: list[float] = []
         self.left_by_step: list[float] = []  # by how much the time left falls with each step
         # What a value times its count grows by, the value times the steps since then, and seconds by the clock.
@@ -72,7 +76,7 @@ class LineTimes:
         self.records = 0
         self.sums: Counter[str] = Counter()  # how often a time is the sum of all others of its record
         self._last: dict[Any, tuple[float, float]] = {}
-        self._last_values: dict[Any, tuple[float, float]] = {}
+        self._last_values: dict[Any, tuple[float, float, float | None]] = {}
         self._last_left: dict[Any, tuple[float, float]] = {}
         self._last_means: dict[Any, tuple[float, float, float]] = {}
 
@@ -111,16 +115,24 @@ class LineTimes:
         for name, value in cells.items():
             if (amount := number(value)) is not None:
                 self.values.setdefault(name, []).append(amount)
-                if now is not None and read_name(name).unit is None:
-                    earlier, then = self._last_values.get((whose, name), (math.inf, now))
-                    self._last_values[whose, name] = amount, now
-                    if amount > earlier and now >= then:
-                        self.grown.setdefault(name, []).append((amount - earlier, now - then))
+                role, unit = read_name(name)
+                if now is not None and (unit is None or role in ("time", "elapsed")):
+                    self._take_growth(whose, name, amount, now, number(cells.get(self.epoch or "")))
+                if now is not None and unit is None:
                     self._take_mean(whose, name, amount, step, now)
                 if shown > 0 and mean_of(name) in cells:
                     self.beside_clock.setdefault(name, []).append((amount, shown))
-                if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
+                if by_rate and unit in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
                     self.by_rate.setdefault(name, []).append((amount * TIMES[unit or "s"], by_rate))
+
+    def _take_growth(self, whose: Any, name: str, amount: float, now: float, epoch: float | None) -> None:
+        """Notes what a number has grown by, and what passed by the clock."""
+        earlier, then, before = self._last_values.get((whose, name), (math.inf, now, None))
+        self._last_values[whose, name] = amount, now, epoch
+        if amount > earlier and now >= then:
+            self.grown.setdefault(name, []).append((amount - earlier, now - then))
+        elif earlier < math.inf:
+            self.gone_back[name] += epoch is None or epoch == before
 
     def _take_mean(self, whose: Any, name: str, amount: float, step: float, now: float) -> None:
         """Notes what a time would be of, if it were the mean of all steps of the epoch so far."""
@@ -454,7 +466,7 @@ class LineTimes:
             for name, values in self.values.items()
             if self.claims(name) and read_name(name).role != "batch_time"
             for candidate in ((read_name(name).unit or "",) if read_name(name).unit in TIMES else self.units)
-            if fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN)
+            if fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN) and _are_mostly_alike(values)
         ]
         return hits[0] if len(hits) == 1 else None
 
@@ -536,6 +548,12 @@ class LineTimes:
             if finer and near >= _MOSTLY * len(pairs):
                 names.append(name)
         return (names[0], read_name(names[0]).unit or "s") if len(names) == 1 else None
+
+
+def _are_mostly_alike(values: list[float]) -> bool:
+    """Whether most of some values are near their median; those that grow and begin anew are not."""
+    typical = statistics.median(values)
+    return 2 * sum(typical / _TOO_LONG < value < typical * _TOO_LONG for value in values) > len(values)
 
 
 def fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:

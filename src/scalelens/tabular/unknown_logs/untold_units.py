@@ -30,17 +30,17 @@ _LEAST_LINES = 5
 
 
 def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
-    """The column without a unit, and its unit, that grows as the clock does: the time since the start, or the epoch's.
+    """The column, and its unit, that grows as the clock does: the time since the start, or since the epoch began.
 
     Line by line, what it grows by is what passed by the time stamps, within their resolution.
     """
     hits = []
     for name, grown in times.grown.items():
         role, unit = read_name(name)
-        if role not in ("time", "elapsed") or unit is not None:
+        if role not in ("time", "elapsed"):
             continue
-        goes_back = len(times.values[name]) - 1 - len(grown)
-        for candidate in _UNITS:
+        goes_back = times.gone_back[name]
+        for candidate in _UNITS if unit is None else (unit,):
             factor = TIMES[candidate]
             open_s = times.resolution_s + 2 * factor * 10.0 ** -times.decimals(name)
             long = [(more * factor, span) for more, span in grown if span >= _FINE * open_s]
