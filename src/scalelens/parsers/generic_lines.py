@@ -161,7 +161,8 @@ line tells of other work; one of a thousand or fewer that is not drawn again and
 a time of their own, and longer ones would stand for all, each bar has the mean of its steps, and none has one where the
 short ones are shorter than five seconds.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
-samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
+samples (`25.0img/s`) and is of training by its label or by a loss beside it tells their rate and the times of epochs,
+and no steps; one that counts bytes is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
 that takes 0.3 s or more, within which tqdm draws steps of their own.  A bar
 without a label that is drawn once, and counts as many as the epochs of other lines (which may name the same step in
 each), has no steps, nor has one each of

@@ -2,9 +2,9 @@
 
     Epoch 3/5:  37%|###7      | 1720/4580 [01:12<02:00, 25.0img/s, loss (batch)=0.81]
 
-How many samples one step takes is not known, so these bars tell a rate and no time of a step.  Nor is known whether they
-count those of all processes: the rate is that of the one that draws.  A validation between two
-drawings is in the time of the epoch and not in the rate.
+How many samples one step takes is not known, so these bars tell a rate and no time of a step.  Nor is known whether
+they count the samples of all processes: the rate is that of the one that draws.  A validation between two drawings is
+in the time of the epoch and not in the rate.
 """
 
 from typing import Any, NamedTuple
