@@ -327,6 +327,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "wandb_history": {(WINDOW, NO_RATE)},
     "wandb_run": {(WINDOW, NO_RATE)},
     "trackio_database": {(WINDOW, NO_RATE), (ONE, NO_RATE)},
+    # Where the batch is not stated, a line has a rate and, once the clock tells one, the time since an earlier line.
+    "xlm": {("", RANK), (WINDOW, RANK)},
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 

@@ -80,7 +80,7 @@ _EPOCH_OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _GAINED = re.compile(
-    r"(?<![a-z])(?:(?:reward|return)s?|ep(?:isode)?_(?:rew|ret|return|reward)(?:_mean)?|mean_(?:rew|ret))(?![a-z])",
+    r"(?<![a-z])(?:(?:rew(?:ard)?|return)s?|ep(?:isode)?_(?:rew|ret|return|reward)(?:_mean)?|mean_(?:rew|ret))(?![a-z])",
     re.IGNORECASE,
 )
 # What counts in a line that says what an agent gained; after the number of an episode, its steps are its length.
@@ -89,7 +89,8 @@ _OF_EPISODE = re.compile(
     r"(?:episode|ep)[ _#:]*(?:number|num|no\.?)?|(?:episode|ep)?[ _]?(?:time[ _]?)?steps?(?: taken)?", re.IGNORECASE
 )
 _PLAYS = re.compile(
-    r"reward|return|episode|(?<![a-z])ep_(?:rew|ret|len)|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE
+    r"reward|(?<![a-z])rew(?![a-z])|return|episode|(?<![a-z])ep_(?:rew|ret|len)|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win",
+    re.IGNORECASE,
 )
 _BEST = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
