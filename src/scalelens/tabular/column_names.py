@@ -37,6 +37,8 @@ SPELLINGS = {
 SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
 
 _TIMED = {"time", "duration", "elapsed", "runtime", "walltime", "wallclock"}  # of which `h` at the end is the unit
+_MEANS = {"avg", "average", "mean"}
+_PLAIN = {*_MEANS, "loss", "train", "training"}
 _TOTAL = {"total", "tot", "all", "overall", "combined"}
 _VALIDATION = {"val", "valid", "validation", "eval", "evaluation", "test", "dev"}
 _OTHER_LOSS = {
@@ -130,7 +132,7 @@ def read_name(name: str) -> _NameReading:
 
 
 def loss_of(names: Iterable[str]) -> str | None:
-    """The column that is the loss, where none is called so: the total of several, or the only one.
+    """The column that is the loss, where none is called so: the total of several, their mean, or the only one.
 
     The best loss so far, one of validation, or one that is added to the loss is never it.
     """
@@ -138,7 +140,8 @@ def loss_of(names: Iterable[str]) -> str | None:
     losses = [name for name in words if not _VALIDATION.intersection(words[name])]
     named = [name for name in losses if words[name][-1] == "loss" or _TOTAL.issuperset(words[name][1:])]
     totals = [name for name in named if _TOTAL.intersection(words[name])]
-    only = totals or (named if len(losses) == 1 else [])
+    means = [name for name in named if _MEANS.intersection(words[name]) and _PLAIN.issuperset(words[name])]
+    only = totals or means or (named if len(losses) == 1 else [])
     return only[0] if len(only) == 1 and not _OTHER_LOSS.intersection(words[only[0]]) else None
 
 
