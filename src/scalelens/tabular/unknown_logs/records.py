@@ -221,6 +221,7 @@ class LineTable:
             yield from self._kept
             return
         kept: list[TableRecord] = []
+        begun = self.other_trainings  # is known once all have been read
         parsed = self._parsed(source)
         if self.shape.drawn is None:
             records = self.of_lines(one.record for one in parsed)
@@ -230,13 +231,14 @@ class LineTable:
                 self.shape.one_for_each_epoch,
                 as_wholes=self.bars_as_wholes,
                 are_timed=self.bars_are_timed,
+                trainings=begun,
             )
             records = self.bars.records(parsed)
         for record in records:
             if len(kept) <= _MOST_KEPT:
                 kept.append(record)
             yield record
-        if len(kept) <= _MOST_KEPT:
+        if len(kept) <= _MOST_KEPT and (self.bars is None or begun == self.other_trainings):
             self._kept = kept
 
     def read_bars_as_wholes(self) -> None:
@@ -256,6 +258,7 @@ class LineTable:
         last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
+        after_other = False  # whether another bar was drawn since the last record
         pause = paused = False  # before the line, and before the record that it may go on with
         validations, trainings = Validations(BY_CLOCK), Trainings()
 
@@ -299,22 +302,24 @@ class LineTable:
                 trainings.take(line.number, (cells.get("rank"), cells.get("worker")), self.counts_of(cells))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
-                last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
+                drawn, after_other = Drawn(record, parts.parsed.drawing, after_other), False
+                last = not self.shape.goes_on and self.lacks_end(parts, self.usual), drawn
             elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
             else:
+                after_other = after_other or parts.parsed.drawing is not None
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
         self.after_launches, self.other_trainings, self.methods = trainings.told
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
-            record, drawing = last[1]
-            yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+            record, *shown = last[1]
+            yield Drawn(record._replace(damage=CUT if last[0] else record.damage), *shown)
 
     def counts_of(self, cells: dict[str, Any]) -> list[Any]:
         """What a record counts: the epoch, or the step where none is known."""
         role = "epoch" if "epoch" in self.columns else "step" if "step" in self.columns else "batch"
-        return [cells.get(self.columns.get(role, ""))]
+        return [cells.get(self.columns.get(role, ""), cells.get(STEP) if self.shape.drawn is not None else None)]
 
     def note_times(self, raw: bytes) -> None:
         """Notes the times that a line states which is not a record."""
