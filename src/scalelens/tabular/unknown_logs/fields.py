@@ -221,15 +221,15 @@ _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 class _WithExponent(float):
     """A number printed with an exponent, whose text tells its last digit: `4.5e+01`."""
 
-    __slots__ = ("_text",)
+    printed: str
 
     def __new__(cls, text: str) -> "_WithExponent":
         value = super().__new__(cls, text)
-        value._text = text
+        value.printed = text
         return value
 
     def __str__(self) -> str:
-        return self._text
+        return self.printed
 
 
 class Field(NamedTuple):

@@ -333,8 +333,8 @@ def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str 
         return f"{such}, {grows} and may count samples: {choice} reads it as steps"
     if two := shape.alternating:
         return (
-            f"{such}, but bars with their label, of {two[0]:,} and of {two[1]:,} steps, are drawn by turns, and nothing "
-            "tells which is the training's; give each a label of its own (desc='train')"
+            f"{such}, but bars with their label, of {two[0]:,} and of {two[1]:,} steps, are drawn by turns, and "
+            "nothing tells which is the training's; give each a label of its own (desc='train')"
         )
     if any(2 * changes > shape.lines for changes in shape.totals):
         return f"{such}, but the number after / changes from line to line: it is not a total"

@@ -289,10 +289,8 @@ class LineTable:
                 if last and self.goes_on(last[1].record, cells):
                     if self.counts_steps_alone:
                         pause = pause or validations.is_long(last[1].record.cells, cells) or paused
-                    self.taken, self.paused = self.taken - 1, self.paused - paused
-                    printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
-                    cells = {**cells, **last[1].record.cells, **printed}
-                    is_cut = False
+                    self.taken, self.paused, is_cut = self.taken - 1, self.paused - paused, False
+                    cells = {**cells, **last[1].record.cells, **_printed(cells)}
                     trainings.launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
@@ -313,8 +311,8 @@ class LineTable:
                 look(line.text.encode())
         self.after_launches, self.other_trainings, self.methods = trainings.told
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
-            record, *shown = last[1]
-            yield Drawn(record._replace(damage=CUT if last[0] else record.damage), *shown)
+            record = last[1].record
+            yield last[1]._replace(record=record._replace(damage=CUT if last[0] else record.damage))
 
     def counts_of(self, cells: dict[str, Any]) -> list[Any]:
         """What a record counts: the epoch, or the step where none is known."""
@@ -456,6 +454,11 @@ class LineTable:
         decimals = 0 if field.is_integer else len(repr(float(per_second)).partition(".")[2])
         self.rate_decimals = max(self.rate_decimals or 0, decimals)
         return 1.0 / per_second
+
+
+def _printed(cells: dict[str, Any]) -> dict[str, Any]:
+    """When a line was printed."""
+    return {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
 
 
 @functools.lru_cache(maxsize=4096)  # the lines of a log have the same names
