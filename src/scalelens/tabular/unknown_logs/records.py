@@ -295,8 +295,7 @@ class LineTable:
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
                     yield last[1]
-                if pause and len(self.after_pauses) < _MOST_KEPT:
-                    self.after_pauses.add(line.number)
+                self.note_pause(line.number, pause)
                 trainings.take(line.number, (cells.get("rank"), cells.get("worker")), self.counts_of(cells))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
@@ -318,6 +317,11 @@ class LineTable:
         """What a record counts: the epoch, or the step where none is known."""
         role = "epoch" if "epoch" in self.columns else "step" if "step" in self.columns else "batch"
         return [cells.get(self.columns.get(role, ""), cells.get(STEP) if self.shape.drawn is not None else None)]
+
+    def note_pause(self, number: int, pause: bool) -> None:
+        """Notes the line of a record before which one mentions validation or saving."""
+        if pause and len(self.after_pauses) < _MOST_KEPT:
+            self.after_pauses.add(number)
 
     def note_times(self, raw: bytes) -> None:
         """Notes the times that a line states which is not a record."""
