@@ -3,11 +3,13 @@
     [12] time 1.92 lr 0.000950 3d_train 37.5 3d_eval 35.2 3d_valid 42.1       facebookresearch/VideoPose3D, run.py
     [  3]    1250 || B: 4.125 | C: 6.250 | T: 10.375 || ETA: 1 day, 2:03:04 || timer: 0.512      dbolya/yolact, train.py
     2_train_40, 12.5, [4.1, 4.2, 4.2]                                         zzh8829/yolov3-tf2, train.py
+    [10:15:27] [#00040] loss_A: 0.04125, loss_B: 0.03875                      deepfakes/faceswap, train.py
+    [10:15:27][#000040][0512ms][0.4125][0.3875]                               iperov/DeepFaceLab, Trainer.py
     Progress on:train 19.0it/70.0it rate:76.8s/it remaining:1:05:15 elapsed:31:40 postfix:loss=2.5        tqdm-loggable
 
 VideoPose3D states the minutes of an epoch, with its evaluation.  YOLACT states the seconds of the one step, in every
-tenth.  tqdm-loggable writes a line every ten seconds or more, and its rate is smoothed over all updates between: the
-seconds that have passed tell the time of a step.
+tenth, and so does DeepFaceLab.  tqdm-loggable writes a line every ten seconds or more, and its rate is smoothed over
+all updates between: the seconds that have passed tell the time of a step.
 """
 
 from scalelens.parsing import lazy_re as re
@@ -23,6 +25,14 @@ _YOLACT = re.compile(
     rf" (?:T|Total): (?P<loss>{_N}) \|\| ETA: (?:\d+ days?, )?[\d:]+ \|\| timer: (?P<time>\d+\.\d{{3}})(?=\s|\Z)"
 )
 _YOLOV3_TF2 = re.compile(rf"(?P<epoch>\b\d{{1,6}})_(?P<phase>train)_(?P<batch>\d{{1,9}}), (?P<loss>{_N}), (?=\[)")
+_FACESWAP = re.compile(
+    r"^(?P<stamp>\[\d\d:\d\d:\d\d\]) \[#(?P<step>\d{5,9})\] (?:\[(?P<time>\d+\.\d{3})s\] )?"
+    r"(?=(?:loss_A|Loss A|face_[Aa]): \d)"
+)
+_DEEPFACELAB = re.compile(
+    r"^(?P<stamp>\[\d\d:\d\d:\d\d\])\[#(?P<step>\d{6,9})\]"
+    r"\[(?:(?P<ms>\d{4})ms|(?P<s>\d{2,4}\.\d{0,2})s)\]\[(?P<loss>\d+\.\d{4})\]"
+)
 _COUNT = r"\d+(?:\.\d+)?[kMGT]?"
 _ZEROS = re.compile(r"\.0+\Z")
 _LOGGABLE = re.compile(
@@ -42,6 +52,12 @@ def with_names(text: str) -> str:
         return f"{step}, step time: {known['time']} s"
     if "_train_" in text:
         return _YOLOV3_TF2.sub(r"epoch \g<epoch>, \g<phase> batch \g<batch>, loss: \g<loss>, ", text, count=1)
+    if "[#" in text and (known := _FACESWAP.match(text)):
+        time = f"step time: {known['time']} s, " if known["time"] else ""
+        return f"{known['stamp']} iteration {known['step']}, {time}{text[known.end() :]}"
+    if "][#" in text and (known := _DEEPFACELAB.match(text)):
+        time = f"{int(known['ms'])} ms" if known["ms"] else f"{known['s']} s"
+        return f"{known['stamp']} iteration {known['step']}, step time: {time}, loss: {known['loss']}"
     if "Progress on:" in text and (known := _LOGGABLE.search(text)):
         postfix = f", {known['postfix']}" if known["postfix"] not in ("", "-") else ""
         count, total = (_ZEROS.sub("", known[of]) for of in ("count", "total"))  # 19.0 is 19
