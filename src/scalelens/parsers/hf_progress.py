@@ -7,7 +7,8 @@ Source: transformers/trainer.py, _inner_training_loop(); transformers/trainer_ca
 
 The time of each step follows from the smoothed rate that the bar draws and from its elapsed seconds.  A bar belongs to
 the training if its total is `Total optimization steps`.  Where that was not printed, it is the bar that is not yet full
-when the trainer's first dictionary comes, or else the one drawn last; its earlier drawings count, too.  In a narrow
+when the trainer's first dictionary comes, or else the one drawn last, unless a bar with a label counts further beside it; its
+earlier drawings count, too.  In a narrow
 terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
 first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
 `interval_mean`, because its time includes more than the step.  If another format gives the times of steps, the bar
