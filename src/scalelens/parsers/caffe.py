@@ -86,9 +86,11 @@ class Reader:
         if before and before.pid != found["pid"]:
             rows.launched(line.rank)
             before = None
+        if before and step == before.step:
+            return  # the loss after the last iteration
         position = rows.attempt_of(line.number, step, line.rank, line.location)
         if position.repeated:
-            return  # the loss after the last iteration
+            return
         times: dict[str, Any] = {}
         if ts and before and not self.paused and not position.begins and step > before.step:
             span_s = float(record[3]) if record[3] else (ts - before.ts).total_seconds()

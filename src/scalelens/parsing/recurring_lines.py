@@ -271,7 +271,8 @@ class RecurringLines:
         if "\x1b" in text:
             text = ANSI.sub("", text)
         named = with_names(text)  # before `[12]` of an epoch is taken for a rank
-        text = in_english((without_prefix(text, shape)[0] if named == text else named).strip())
+        named = with_names(without_prefix(text, shape)[0].strip()) if named == text else named
+        text = in_english(named.strip())
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
             _OTHERS.keep(shape, True)
             return

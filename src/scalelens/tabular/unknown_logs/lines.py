@@ -73,7 +73,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 rank, location = own_rank, own_location
             if points:
                 text = points(text)
-            text = in_english(text)
+            text = in_english(with_names(text))
             if named:
                 text = named(text)
             text = cut.completed(text)
