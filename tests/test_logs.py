@@ -203,6 +203,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ijepa": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the mean since the epoch began, as a clock
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
+    "caffe": {(WINDOW, NO_RATE)},  # what all iterations since the line before took; between stamps
     "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},

@@ -254,7 +254,15 @@ def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
 # Bars whose times rest on all of their drawings, or which are read once a dictionary came, or if nothing else has times.
 BARS = {
     f"{name}.log"
-    for name in ("behind_a_bar", "late_dictionaries", "several_trainings", "trial_first", "version4", "with_times")
+    for name in (
+        "bar_of_folds_above_the_training",
+        "behind_a_bar",
+        "late_dictionaries",
+        "several_trainings",
+        "trial_first",
+        "version4",
+        "with_times",
+    )
 }
 CUMULATIVE = {"energy_lines/codecarbon.log"}  # of each number only the last reading counts
 # Rows of nccl-tests with NCCL's lines within: they begin on one line and end on a later one.

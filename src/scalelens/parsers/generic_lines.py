@@ -163,7 +163,9 @@ short ones are shorter than five seconds.  A loss in brackets within a
 label (`Training (loss: 6.05): 100%|`) is not part of it.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
 samples (`25.0img/s`) and is of training by its label or by a loss beside it tells their rate and the times of epochs,
 and no steps; one that counts bytes is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
-that takes 0.3 s or more, within which tqdm draws steps of their own.  A bar
+tqdm would have drawn seven steps, or grows by one multiple of 8 now and by another then.  Nor are bars of one label and two
+totals read that are drawn by turns, where no line says the epoch: one of the two is a validation's.  A step in which another
+bar was drawn, as that of an evaluation, has no time if such steps are few and long.  A bar
 without a label that is drawn once, and counts as many as the epochs of other lines (which may name the same step in
 each), has no steps, nor has one each of
 whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`, `Epoch 12:   2%|  | 12/500`): it has
@@ -172,7 +174,9 @@ unless it is called one of steps.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
-(`step_resolution`), and times are means over ten seconds or more.
+(`step_resolution`), and times are means over ten seconds or more.  So is a time since the start with an exponent (`4.5e+01s`)
+as exact as its last digit, that of the largest.  Lines of a few tools whose numbers have no names, such as
+`[12] time 1.92 lr 0.001 3d_train 37.5` in minutes, are written out first (parsing/known_lines.py).
 
 Where the count begins anew below lines that name another training than before, that is another run: another value of
 `Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`

@@ -7,7 +7,8 @@ Source: transformers/trainer.py, _inner_training_loop(); transformers/trainer_ca
 
 The time of each step follows from the smoothed rate that the bar draws and from its elapsed seconds.  A bar belongs to
 the training if its total is `Total optimization steps`.  Where that was not printed, it is the bar that is not yet full
-when the trainer's first dictionary comes, or else the one drawn last; its earlier drawings count, too.  In a narrow
+when the trainer's first dictionary comes, or else the one drawn last, unless a bar with a label counts further beside it; its
+earlier drawings count, too.  In a narrow
 terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
 first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
 `interval_mean`, because its time includes more than the step.  If another format gives the times of steps, the bar
@@ -23,7 +24,7 @@ Samples:
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of
+from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of, is_of_training, label_of
 from scalelens.parsing.rows import Rows
 
 VERSION = 5
@@ -75,6 +76,7 @@ class Reader:
         self.examples: tuple[int, int] | None = None  # line and number of the last dataset
         self.dictionaries = 0  # rows of the trainer's dictionaries, when the last bar was drawn
         self.losses = self.losses_before = 0  # dictionaries of training, and when a bar was chosen last
+        self.labeled = 0  # the largest count of a bar with a label that was not full
         self.nested: set[int | None] = set()  # totals of bars that were drawn while the training's was not full
         self.drawn: dict[_Whose, _Bar] = {}  # the last drawn one last
         self.ended: list[_Bar] = []
@@ -83,8 +85,11 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.losses += "'loss': " in line.text
         bar = BAR.search(line.text)
-        if bar and bar["total"] and not line.text[: bar.start()].strip():
-            return self.bar(line, drawing_of(bar))
+        if bar and bar["total"]:
+            label = label_of(line.text, bar.start()).strip()
+            if not label:
+                return self.bar(line, drawing_of(bar))
+            self.note_labeled(label, drawing_of(bar))
         fact = _FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
         if not fact or fact[1] not in (*_FACTS, _EXAMPLES) or not digits.isdigit():
@@ -144,8 +149,21 @@ class Reader:
             and self.total is None
             and (at_end or self.rows.params.get("outcome"))
             and self.rows.params.get("framework") == "transformers"
+            and not self.is_labeled(bars)
         ):
             self.total = bars[-1].last.total
+
+    def note_labeled(self, label: str, drawing: Drawing) -> None:
+        """Notes how far a bar with a label has come, which may be the training's."""
+        if is_of_training(label) and drawing.step < (drawing.total or 0):
+            self.labeled = max(self.labeled, drawing.step)
+
+    def is_labeled(self, bars: list[_Bar]) -> bool:
+        """Whether a bar with a label counts more than these without one, as that of the training does beside them.
+
+        One that counts folds, or epochs, has a bar within it for each.
+        """
+        return self.labeled > len(bars) + len(self.ended)
 
     def hand_over_ended(self) -> None:
         for bar in [bar for bar in self.ended if bar.last.total == self.total]:

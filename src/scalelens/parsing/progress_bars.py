@@ -26,7 +26,7 @@ _CUT_SHORT = re.compile(
 OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 _OF_SMALL_BATCHES = 8  # and so are small ones
 _LEAST_COUNTS = 10  # of a bar, that show by what it grows
-_SURELY_DRAWN_S = 0.3  # between two drawings of a bar, within which steps of their own would be drawn
+_DRAWN_AFTER_S = 0.1  # what tqdm lets pass between two drawings, at least: its mininterval
 # What a bar draws beside training, in addition to what lines tell of.
 _OTHER_WORK = re.compile(
     rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
@@ -61,13 +61,16 @@ def is_of_training(label: str) -> bool:
 def may_count_samples(leap: int, counts: int, elapsed_s: float, last: int) -> bool:
     """Whether a bar may count samples: so many counts of it are all multiples of `leap`, as those of batches are.
 
-    tqdm draws each step that takes as long as its `mininterval`: a bar that always grows by eight, and not as fast, has
-    learned of all eight at once.  `elapsed_s` seconds had passed when it had counted up to `last`.
+    tqdm draws the first step after its `mininterval`: a bar that always grows by eight has learned of all eight at once
+    where seven take as long, or where eight take less and are not always as many, though some multiple of eight.
+    `elapsed_s` whole seconds had passed when it had counted up to `last`.
     """
     if counts < _LEAST_COUNTS or not leap:
         return False
-    slow = elapsed_s * leap >= _SURELY_DRAWN_S * max(last, 1)
-    return leap % OF_BATCHES == 0 or (slow and leap % _OF_SMALL_BATCHES == 0)
+    if leap % _OF_SMALL_BATCHES or leap % OF_BATCHES == 0:
+        return leap % OF_BATCHES == 0
+    least = _DRAWN_AFTER_S * last
+    return elapsed_s * (leap - 1) >= least or (elapsed_s + 1) * leap < least
 
 
 def label_of(text: str, start: int) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import ahocorasick_rs
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.known_lines import with_names
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
 from scalelens.parsing.line_shapes import Known, shape_of
 from scalelens.parsing.other_languages import COUNTING, in_english
@@ -38,6 +39,7 @@ FINDER = ahocorasick_rs.BytesAhoCorasick(
     [form.encode() for word in _WORDS for form in (word, word.capitalize(), word.upper())]
     + [form.encode() for word in COUNTING for form in (word, word.capitalize())]
     + [b"/s", b"per_sec", b"s/it", *(b"[E%d" % digit for digit in range(10))]  # [E03], the epoch in short
+    + [b"][#", *(b"_train_%d" % digit for digit in range(10))]  # [10:15:27][#000040][0512ms], 2_train_40, 12.5
     + [b"train=", b"train:", *(b"train %d" % digit for digit in range(10))],  # [3/50] train=0.61 val=0.72 9.1s
     implementation=ahocorasick_rs.Implementation.DFA,
 )
@@ -268,7 +270,9 @@ class RecurringLines:
         text = raw.decode("utf-8", "replace")
         if "\x1b" in text:
             text = ANSI.sub("", text)
-        text = in_english(without_prefix(text, shape)[0].strip())
+        named = with_names(text)  # before `[12]` of an epoch is taken for a rank
+        named = with_names(without_prefix(text, shape)[0].strip()) if named == text else named
+        text = in_english(named.strip())
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
             _OTHERS.keep(shape, True)
             return

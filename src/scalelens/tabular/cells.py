@@ -192,8 +192,12 @@ def csv_header(head: bytes) -> tuple[str, ...]:
 
 
 def csv_records(source: Source) -> Iterator[TableRecord]:
-    """Records of a CSV.  The header may be repeated, where a restart wrote into the same file."""
+    """Records of a CSV.  The header may be repeated, where a restart wrote into the same file.
+
+    fastai's CSVLogger ends each row with the time of its epoch, `01:32` in minutes and seconds.
+    """
     names: list[str] = []
+    is_of_fastai = False
     delimiter, comment = ",", ""
     for line, text, whole in lines_of(source):
         if not names and text[0] == "#":
@@ -203,12 +207,16 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
             above = _header_in(comment, text)
             delimiter = _delimiter_of(above or text)
             names = _closed(cells_of(above or text, delimiter))
+            is_of_fastai = names[-1] == "time" and names[:3] == ["epoch", "train_loss", "valid_loss"]
             if not above:
                 continue
         cells = _closed(cells_of(text, delimiter), len(names))
         if cells == names:
             continue
         record: dict[str, Any] = dict(zip(names, cells, strict=False))
+        if is_of_fastai and len(cells) == len(names) and (clock := _MINUTES.fullmatch(cells[-1])):
+            del record[names[-1]]
+            record[_OF_EPOCH] = (int(clock[1] or 0) * 60 + int(clock[2])) * 60 + int(clock[3])
         if len(cells) != len(names):
             damage = f"the line has {len(cells)} cells, not {len(names)}" if whole else "the line is cut"
             yield TableRecord(line, record, damage, text)
@@ -248,6 +256,7 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
 
 _EPOCH_TIME = re.compile(r"(?:\A|_)epoch_?time\Z", re.IGNORECASE)
 _SPAN = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
+_MINUTES, _OF_EPOCH = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):([0-5]\d)"), "epoch time [s]"
 _WITH_UNIT = {"value", "unit"}
 _UNIT = re.compile(r"[mk]?W|[mk]?J|[mk]?Wh|m?s")
 

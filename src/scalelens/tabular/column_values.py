@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scalelens.parsing.values import YEARS_2000_TO_2100, number
+from scalelens.parsing.values import YEARS_2000_TO_2100, half_of_last_digit, number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.growth import Growth
@@ -40,6 +40,7 @@ class ColumnValues:
         self.stays = False  # equal to it
         self._growth = self._longest = Growth()  # since it fell, and between the two falls that are farthest apart
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
+        self.last_digit = 0.0  # the coarsest of the numbers with an exponent: 10 for `1.2e+02`
         self.first: str | None = None
         self.last = 0.0  # its last number
         self.line: int | None = None  # of the first value
@@ -52,6 +53,11 @@ class ColumnValues:
     @property
     def is_number(self) -> bool:
         return self.numbers > self.texts
+
+    @property
+    def resolution(self) -> float:
+        """The last digit of its numbers; where they have an exponent, the coarsest."""
+        return max(10.0**-self.decimals, self.last_digit)
 
     @property
     def is_text(self) -> bool:
@@ -139,8 +145,11 @@ class ColumnValues:
             self.texts += 1
             return None
         self.numbers += 1
+        text = str(value) if self.decimals < _MOST_DECIMALS or self.last_digit else ""
         if self.decimals < _MOST_DECIMALS:
-            self.decimals = max(self.decimals, _decimals_of(str(value)))
+            self.decimals = max(self.decimals, _decimals_of(text))
+        if "e" in text or "E" in text:
+            self.last_digit = max(self.last_digit, 2 * half_of_last_digit(text))
         if self.tick_bits >= 0:
             self.count_tick(amount)
         before = amount - 1 if before is None else before

@@ -52,7 +52,8 @@ ROLES = (
         "time_for_epoch", "time_of_epoch", "time_taken_for_epoch", "epoch_complete_in", "epoch_completed_in",
         "epoch_finished_in", "epoch_done_in", "epoch_runtime", "time_spent_in_epoch", "time_spent_on_epoch",
         "time_taken_by_epoch", "time_this_epoch", "this_epoch_time", "time_of_this_epoch", "time_for_this_epoch",
-        "epoch_time_cost", "epoch_cost_time", "epoch_cost", "cost_time_of_epoch", "time_cost_of_epoch",
+        "epoch_time_cost", "epoch_cost_time", "epoch_spend_time", "epoch_spent_time", "epoch_used_time", "epoch_cost",
+        "cost_time_of_epoch", "time_cost_of_epoch",
         "time_one_epoch", "one_epoch_time", "time_each_epoch", "each_epoch_time", "epoch_time_taken",
         "epoch_time_elapsed", "epochtime")),
     Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (

@@ -205,7 +205,7 @@ def write_rows(
     writer.after_pauses, writer.often_paused = after_pauses, often_paused
     writer.after_launches = after_launches
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
-        writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
+        writer.resolution_s = table.factors["elapsed"] * elapsed.resolution
     elif table.by_stamps:
         writer.resolution_s = writer.counting.resolution_s
         first = survey.columns[table.columns["timestamp"].column].line

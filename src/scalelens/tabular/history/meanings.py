@@ -80,7 +80,7 @@ def _with_clock(found: Meanings, history: History, own: Own) -> Meanings:
     if not found.counts_steps or not _TIMES.isdisjoint(found.by_role):
         return found
     if elapsed := found.by_role.get("elapsed"):
-        resolution_s = elapsed.factor * 10.0 ** -history.columns[elapsed.column].decimals
+        resolution_s = elapsed.factor * history.columns[elapsed.column].resolution
         return found._replace(clock=elapsed.column, resolution_s=resolution_s)
     if undecided or not BY_STAMPS_UNLESS.isdisjoint(found.by_role) or own.clock not in history.columns:
         return found

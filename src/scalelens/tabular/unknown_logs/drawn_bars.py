@@ -4,7 +4,8 @@ A bar that fills, and is drawn from its start again, is the next epoch.  One tha
 lines say the epoch, a second bar of it with another total is that of its validation, and no record.
 """
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ EPOCH = "epoch"
 BAR_TIME = "step time by the bar [s]"
 BAR_STEPS = "steps of the time by the bar"
 _TIMED, _LONGER = 0.9, 1.05  # share of the steps, and by how much more they take than all
+_PAUSED, _FEW = 1.2, 0.2  # of the usual time of a step, and share of the steps
 _LAST, _UNDRAWN_S = 0.05, 0.2  # of a bar: what may be missing at its end
 
 
@@ -27,6 +29,7 @@ class Drawn(NamedTuple):
 
     record: TableRecord
     drawing: Drawing | None
+    after_other: bool = False  # another bar was drawn since the last one
 
 
 class _Bar:
@@ -38,9 +41,15 @@ class _Bar:
         self.top = 0
         self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate, or seconds
         self.line = 0  # of the last drawing
+        self.interrupted: set[int] = set()  # counts before which another bar was drawn
+        self._pending = False
 
-    def add(self, record: TableRecord, drawing: Drawing) -> None:
+    def add(self, record: TableRecord, drawing: Drawing, after_other: bool = False) -> None:
         self.line = record.line
+        self._pending = (self._pending or after_other) and bool(self.drawings)
+        if drawing.step > self.top and self._pending:
+            self.interrupted.add(drawing.step)
+            self._pending = False
         self.drawings.append(drawing)
         self.top = max(self.top, drawing.step)
         if drawing.pace_s is not None or (drawing.step and drawing.elapsed_s):
@@ -59,7 +68,7 @@ class _Bar:
         return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
 
     def timed(self, as_whole: bool, is_timed: bool) -> tuple[list[TableRecord], BarTimes]:
-        times = mean_of_whole(self.drawings) if as_whole else times_of(self.drawings)
+        times = mean_of_whole(self.drawings) if as_whole else self.without_pauses(times_of(self.drawings))
         records = []
         for count, record in sorted(self.records.items()):
             cells = {**record.cells, STEP: self.steps_before + count, EPOCH: self.epoch}
@@ -68,13 +77,35 @@ class _Bar:
             records.append(record._replace(cells=cells))
         return records, times
 
+    def without_pauses(self, times: BarTimes) -> BarTimes:
+        """The times without those that hold another bar, as of an evaluation, if these are few and each is long."""
+        paused = {
+            count: time
+            for count, time in times.by_step.items()
+            if not self.interrupted.isdisjoint(range(count - time.steps + 1, count + 1))
+        }
+        others = [time.step_s for count, time in times.by_step.items() if count not in paused]
+        if not paused or not others:
+            return times
+        usual_s, steps = statistics.median(others), sum(time.steps for time in times.by_step.values())
+        long = all(time.step_s > _PAUSED * usual_s for time in paused.values())
+        if not long or sum(time.steps for time in paused.values()) > _FEW * steps:
+            return times
+        return times._replace(by_step={count: time for count, time in times.by_step.items() if count not in paused})
+
 
 class DrawnBars:
     """Turns drawings into records, bar by bar."""
 
     def __init__(
-        self, with_epochs: bool, one_for_each_epoch: bool = False, as_wholes: bool = False, are_timed: bool = True
+        self,
+        with_epochs: bool,
+        one_for_each_epoch: bool = False,
+        as_wholes: bool = False,
+        are_timed: bool = True,
+        trainings: Container[int] = (),
     ) -> None:
+        self.trainings = trainings  # lines of the first drawings of other trainings than the one before
         self.as_wholes = as_wholes  # each bar has the mean of its steps, and nothing else
         self.are_timed = are_timed  # else they have no times, since those of the short ones are unknown
         self.wholes = np.zeros((2, 2))  # steps and seconds: of all bars drawn until they were full, and by their times
@@ -93,7 +124,7 @@ class DrawnBars:
         return bool(few and timed_s / timed_steps > _LONGER * seconds / steps)
 
     def records(self, drawn: Iterator[Drawn]) -> Iterator[TableRecord]:
-        for record, drawing in drawn:
+        for record, drawing, after_other in drawn:
             if record.damage or drawing is None:
                 yield record
                 continue
@@ -102,10 +133,11 @@ class DrawnBars:
             if bar is None or bar.is_of_other_epoch(record) or self._begins(bar, record, drawing):
                 if bar:
                     yield from self._ended(bar)
-                bar = self._bars[whose] = self._next(self._trained.get(whose), record, drawing)
+                before = None if record.line in self.trainings else self._trained.get(whose)
+                bar = self._bars[whose] = self._next(before, record, drawing)
                 if bar.trains:
                     self._trained[whose] = bar
-            bar.add(record, drawing)
+            bar.add(record, drawing, after_other)
         for bar in self._bars.values():
             yield from self._ended(bar)
         self._bars = {}

@@ -218,6 +218,20 @@ _LEFT_NAME = re.compile(r"(?:eta|(?:time )?(?:remaining|left)|remaining time)", 
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
+class _WithExponent(float):
+    """A number printed with an exponent, whose text tells its last digit: `4.5e+01`."""
+
+    printed: str
+
+    def __new__(cls, text: str) -> "_WithExponent":
+        value = super().__new__(cls, text)
+        value.printed = text
+        return value
+
+    def __str__(self) -> str:
+        return self.printed
+
+
 class Field(NamedTuple):
     """A number with what stands beside it."""
 
@@ -426,7 +440,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             unit, end = None, match.end("number")
         fields.append(
             Field(
-                name, None if value is None else value * scale, unit,
+                name, value if value is None or scale == 1 else value * scale, unit,
                 int(of_all[of_all.lastindex or 1].replace(",", "")) if of_all else None,
                 is_mean, whole and scale == 1, done + ahead,
             )
@@ -466,7 +480,9 @@ def _value_of(text: str, point: bool, after: str) -> float | None:
         return None
     if text[-3:].lower() in ("nan", "inf"):
         return float(text)
-    return number(text.replace(",", ""))
+    digits = text.replace(",", "")
+    value = number(digits)
+    return _WithExponent(digits) if value is not None and ("e" in digits or "E" in digits) else value
 
 
 def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:

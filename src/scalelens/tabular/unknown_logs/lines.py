@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
+from scalelens.parsing.known_lines import with_names
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.other_languages import in_english
 from scalelens.parsing.progress_bars import CutBars
@@ -54,6 +55,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = piece.decode("utf-8", "replace")
             if "\x1b" in text:
                 text = ANSI.sub("", text)
+            text = with_names(text)
             own_time = _OWN_TIME.match(text)
             container_time = _CONTAINER_TIME.match(text) or _SYSLOG_TIME.match(text)
             text, own_rank, own_location = without_prefix(text)
@@ -71,7 +73,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 rank, location = own_rank, own_location
             if points:
                 text = points(text)
-            text = in_english(text)
+            text = in_english(with_names(text))
             if named:
                 text = named(text)
             text = cut.completed(text)

@@ -336,6 +336,11 @@ def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str 
         choice = options((f"step={columns['step']}",))
         grows = f"but their bar grows by multiples of {shape.bar_leap:,}"
         return f"{such}, {grows} and may count samples: {choice} reads it as steps"
+    if two := shape.alternating:
+        return (
+            f"{such}, but bars with their label, of {two[0]:,} and of {two[1]:,} steps, are drawn by turns, and "
+            "nothing tells which is the training's; give each a label of its own (desc='train')"
+        )
     if any(2 * changes > shape.lines for changes in shape.totals):
         return f"{such}, but the number after / changes from line to line: it is not a total"
     restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
@@ -541,7 +546,7 @@ def _shown_by_times(
 
 def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:
     """Whether the time since the start has fewer digits than the time stamps of the lines."""
-    return bool(table.resolution_s) and table.resolution_s < elapsed.factor * 10.0 ** -columns[elapsed.column].decimals
+    return bool(table.resolution_s) and table.resolution_s < elapsed.factor * columns[elapsed.column].resolution
 
 
 def _is_of_one_step(

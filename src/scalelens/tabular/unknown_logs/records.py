@@ -221,6 +221,7 @@ class LineTable:
             yield from self._kept
             return
         kept: list[TableRecord] = []
+        begun = self.other_trainings  # is known once all have been read
         parsed = self._parsed(source)
         if self.shape.drawn is None:
             records = self.of_lines(one.record for one in parsed)
@@ -230,13 +231,14 @@ class LineTable:
                 self.shape.one_for_each_epoch,
                 as_wholes=self.bars_as_wholes,
                 are_timed=self.bars_are_timed,
+                trainings=begun,
             )
             records = self.bars.records(parsed)
         for record in records:
             if len(kept) <= _MOST_KEPT:
                 kept.append(record)
             yield record
-        if len(kept) <= _MOST_KEPT:
+        if len(kept) <= _MOST_KEPT and (self.bars is None or begun == self.other_trainings):
             self._kept = kept
 
     def read_bars_as_wholes(self) -> None:
@@ -256,6 +258,7 @@ class LineTable:
         last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
+        after_other = False  # whether another bar was drawn since the last record
         pause = paused = False  # before the line, and before the record that it may go on with
         validations, trainings = Validations(BY_CLOCK), Trainings()
 
@@ -286,35 +289,39 @@ class LineTable:
                 if last and self.goes_on(last[1].record, cells):
                     if self.counts_steps_alone:
                         pause = pause or validations.is_long(last[1].record.cells, cells) or paused
-                    self.taken, self.paused = self.taken - 1, self.paused - paused
-                    printed = {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
-                    cells = {**cells, **last[1].record.cells, **printed}
-                    is_cut = False
+                    self.taken, self.paused, is_cut = self.taken - 1, self.paused - paused, False
+                    cells = {**cells, **last[1].record.cells, **_printed(cells)}
                     trainings.launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)
                     yield last[1]
-                if pause and len(self.after_pauses) < _MOST_KEPT:
-                    self.after_pauses.add(line.number)
+                self.note_pause(line.number, pause)
                 trainings.take(line.number, (cells.get("rank"), cells.get("worker")), self.counts_of(cells))
                 self.taken, self.paused, paused, pause = self.taken + 1, self.paused + pause, pause, False
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
-                last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
+                drawn, after_other = Drawn(record, parts.parsed.drawing, after_other), False
+                last = not self.shape.goes_on and self.lacks_end(parts, self.usual), drawn
             elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
             else:
+                after_other = after_other or parts.parsed.drawing is not None
                 if self.shape.follows_ends and parts.ended is not None:
                     epoch = parts.ended + 1
                 look(line.text.encode())
         self.after_launches, self.other_trainings, self.methods = trainings.told
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
-            record, drawing = last[1]
-            yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+            record = last[1].record
+            yield last[1]._replace(record=record._replace(damage=CUT if last[0] else record.damage))
 
     def counts_of(self, cells: dict[str, Any]) -> list[Any]:
         """What a record counts: the epoch, or the step where none is known."""
         role = "epoch" if "epoch" in self.columns else "step" if "step" in self.columns else "batch"
-        return [cells.get(self.columns.get(role, ""))]
+        return [cells.get(self.columns.get(role, ""), cells.get(STEP) if self.shape.drawn is not None else None)]
+
+    def note_pause(self, number: int, pause: bool) -> None:
+        """Notes the line of a record before which one mentions validation or saving."""
+        if pause and len(self.after_pauses) < _MOST_KEPT:
+            self.after_pauses.add(number)
 
     def note_times(self, raw: bytes) -> None:
         """Notes the times that a line states which is not a record."""
@@ -451,6 +458,11 @@ class LineTable:
         decimals = 0 if field.is_integer else len(repr(float(per_second)).partition(".")[2])
         self.rate_decimals = max(self.rate_decimals or 0, decimals)
         return 1.0 / per_second
+
+
+def _printed(cells: dict[str, Any]) -> dict[str, Any]:
+    """When a line was printed."""
+    return {name: cells[name] for name in _TIMES_OF_DAY if name in cells}
 
 
 @functools.lru_cache(maxsize=4096)  # the lines of a log have the same names

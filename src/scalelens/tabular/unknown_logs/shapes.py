@@ -29,6 +29,7 @@ from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 from scalelens.tabular.unknown_logs.repeats import Repeats
 
 _MOST_SHAPES = 500
+_BY_TURNS = 4  # bars, of two totals, that show that each is drawn after the other
 _MOST_SERIES = 10_000  # ranks and locations
 _MOST_NAMES = 200
 _MOST_TOTALS = 20  # different ones of one count
@@ -337,6 +338,7 @@ class Shape:
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
         self.bars = 0  # how many were drawn from their start
+        self._totals_of_bars: list[int | None] = []  # of the first ones
         self.ended = 0  # its epochs that are over: the loss stands in the line, or in one printed at the same time
         self.ended_in_line = self.ended_later = 0  # of these two kinds
         self.amid = 0  # lines of training between drawings of one bar
@@ -427,6 +429,8 @@ class Shape:
         if before or len(self._bars) < _MOST_SERIES:
             self._bar_epochs[whose] = epoch
         self.bars += anew
+        if anew and len(self._totals_of_bars) < _MOST_SERIES:
+            self._totals_of_bars.append(drawing.total)
         if 0 < drawing.step != drawing.total and drawing.step != (before[0].step if before else 0):
             self.bar_leap, self.bar_counts = math.gcd(self.bar_leap, drawing.step), self.bar_counts + 1
         if before or len(self._bars) < _MOST_SERIES:
@@ -767,6 +771,14 @@ class Shape:
         """Whether its bar may count samples, as one that grows by the size of a batch does."""
         grown = may_count_samples(self.bar_leap, self.bar_counts, self.longest_s, self.counted_last)
         return grown and not self.counts_told_steps
+
+    @property
+    def alternating(self) -> list[int]:
+        """The two totals that its bars have by turns, where no line says the epoch: one of them is a validation's."""
+        totals = [total for total in self._totals_of_bars if total]
+        two = sorted({*totals})
+        by_turns = len(totals) >= _BY_TURNS and all(one != other for one, other in itertools.pairwise(totals))
+        return two if len(two) == 2 and by_turns and "epoch" not in self.roles else []
 
     @property
     def bar(self) -> str:
