@@ -1,8 +1,8 @@
 """Tables that people make of a log, and event files that a training writes beside it: they belong to its run.
 
 Neither a name nor a folder tells it, but the losses at the same steps do: a few of each file, at the steps with the
-roundest numbers, stand in its facts.  A table that is made of a log has the log's losses at all of these, up to the digits that
-both give, and takes as long where both have times.  It lies in the folder of the log, below it or above.
+roundest numbers, stand in its facts.  A table that is made of a log has the log's losses at all of these, up to the
+digits that both give, and takes as long where both have times.  It lies in the folder of the log, below it or above.
 """
 
 from decimal import Decimal
