@@ -391,6 +391,19 @@ def test_a_folder_with_little_else_has_numbers_of_what_was_read() -> None:
     ]  # fmt: skip
 
 
+def test_the_first_screen_says_that_lines_like_those_of_a_training_are_not_read(tmp_path: Path) -> None:
+    """They belong to no format that ScaleLens knows, so they do not count as not understood."""
+    (tmp_path / "logs").mkdir()
+    for k in range(2):
+        lines = [f"Loss: {3 / n:.3f} | Precision@1: {n:.3f}% ({n}/{128 + 7 * n})" for n in range(1, 60)]
+        (tmp_path / "logs" / f"workers_{k}.out").write_text(f"workers {k}\n" + "\n".join(lines) + "\n")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    said = "2 files have lines that look like training and are not read, such as line 2 of workers_0.out: “Loss: 3"
+    assert said in page(made, "", [])
+    assert ("0", "lines not understood", "of formats that ScaleLens knows") in made.numbers
+
+
 def test_a_table_of_nodes_and_rates_is_a_study(tmp_path: Path) -> None:
     (tmp_path / "sizes.csv").write_text("Nodes,Tokens/sec\n2,100.5\n4,180.5\n8,300.5\n")
     scalelens.ingest(tmp_path / "sizes.csv", warehouse=tmp_path / "w")
