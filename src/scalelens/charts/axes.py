@@ -161,20 +161,20 @@ def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) ->
     """A y axis from 0, or a logarithmic one where values of other runs would lie flat on the ground."""
     known = list(values)
     low, high = min(known), max(known)
-    return alt.Y(f"{field}:Q", **_of_decades(title, low, high)) if is_flat(low, high) else from_zero(field, title, high)
+    return alt.Y(f"{field}:Q", **_of_decades(title, low, high)) if _is_flat(low, high) else from_zero(field, title, high)
 
 
 def along(field: str, title: str, values: Iterable[float], middles: Iterable[float]) -> Any:
     """An x axis from 0, or a logarithmic one where the `middles` of groups of the values differ too much for that."""
     known, of_groups = list(values), list(middles)
     low, high = min(known), max(known)
-    if low > 0 and is_flat(min(of_groups), max(of_groups)):
+    if low > 0 and _is_flat(min(of_groups), max(of_groups)):
         return alt.X(f"{field}:Q", **_of_decades(title, low, high))
     axis = alt.Axis(tickCount=5, **even_labels(high))
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
 
 
-def is_flat(low: float, high: float) -> bool:
+def _is_flat(low: float, high: float) -> bool:
     """Whether an axis from 0 to the highest value shows nothing of the lowest."""
     return 0 < low * _FLAT_BELOW <= high
 

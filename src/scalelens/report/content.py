@@ -52,7 +52,7 @@ _NO_ANSWERS = {"run_id", "name", "model", "system", "framework", "precision", "n
                "device_model", "global_batch_size", "reason", "note"}  # fmt: skip
 
 
-class Unread(NamedTuple):
+class _Unread(NamedTuple):
     """Lines that look like training and that no format reads: how many files have some, and the first line."""
 
     n_files: int
@@ -75,7 +75,7 @@ class Content(NamedTuple):
     n_unknown: int = 0  # files that were not understood
     n_power: int = 0  # readings, none of which has a time, counted where nothing was found
     n_times: int = 0  # of steps, counted where nothing was found
-    unread: Unread | None = None  # looked for where nothing was found
+    unread: _Unread | None = None  # looked for where nothing was found
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -119,8 +119,8 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     )
 
 
-def _unread(asking: Asking) -> Unread | None:
-    found = Unread(*asking.rows(_UNREAD_SQL).row(0))
+def _unread(asking: Asking) -> _Unread | None:
+    found = _Unread(*asking.rows(_UNREAD_SQL).row(0))
     return found if found.n_files else None
 
 
