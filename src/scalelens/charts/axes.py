@@ -161,7 +161,9 @@ def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) ->
     """A y axis from 0, or a logarithmic one where values of other runs would lie flat on the ground."""
     known = list(values)
     low, high = min(known), max(known)
-    return alt.Y(f"{field}:Q", **_of_decades(title, low, high)) if _is_flat(low, high) else from_zero(field, title, high)
+    if not _is_flat(low, high):
+        return from_zero(field, title, high)
+    return alt.Y(f"{field}:Q", **_of_decades(title, low, high))
 
 
 def along(field: str, title: str, values: Iterable[float], middles: Iterable[float]) -> Any:
