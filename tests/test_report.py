@@ -276,9 +276,7 @@ def test_a_few_step_times_are_drawn_one_after_the_other() -> None:
 def test_runs_that_are_all_warmup_are_said_to_be_too_short() -> None:
     rows = pl.DataFrame({"run_id": ["a", "b"], "step_s": [None, None], "n_steps": [0, 0], "n_excluded": [2, 1]})
     (found,) = step_times.sentences(rows, NAMES)
-    assert found.text == (
-        "Too short to say: the 3 step records of 2 runs are all left out, most as warm-up."
-    )
+    assert found.text == "Too short to say: the 3 step records of 2 runs are all left out, most as warm-up."
     assert step_times.charts(rows)[0] == "throughput exclude=none"
     assert step_times.sentences(rows.with_columns(n_excluded=0), NAMES) == []
 
