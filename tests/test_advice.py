@@ -124,6 +124,11 @@ def one_size(folder: Path) -> None:
     write_weak_study(folder, {8: 1.0}, micro_batch_size=256)
 
 
+def one_size_twice(folder: Path) -> None:
+    for step_s, name in ((1.0, "first try"), (1.1, "again")):
+        write_log(folder / name / "train.csv", step_s, devices=8, micro_batch_size=256, **OF_ONE_MODEL)
+
+
 def two_batches(folder: Path) -> None:
     one_size(folder)
     write_log(folder / "w64" / "train.csv", 1.0, devices=64, micro_batch_size=100, **OF_ONE_MODEL)
@@ -274,7 +279,8 @@ LOOKED_AT = {
     ),
 }  # fmt: skip
 
-IN_ERRORS = ("see the",)  # tests/test_run_names.py follows it
+# tests/test_run_names.py follows the first, test_a_refusal_names_a_command_that_works the others
+IN_ERRORS = ("see the", "see why", "scalelens sql")
 
 
 def texts(run: Run, asked: str, home: Path) -> list[str]:
@@ -486,6 +492,38 @@ def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path, monkeypatch: pyte
         asked, path = run(*shlex.split(command)), written.get(command.split()[0])
         said = path.read_bytes() if path else asked.out.encode()
         assert asked.code == 0 and len(said.splitlines()) > 1, (command, asked)
+
+
+REFUSED = {
+    "no runs to compare": (
+        lambda folder: [folder.mkdir(), (folder / "notes.csv").write_text("a,b\nc,d\n")], "query differences"
+    ),
+    "a chart of one run": (one_size_twice, "plot step_times -o refused.pdf"),
+    "a chart of one run, with parameters": (one_size_twice, "plot step_times exclude=none -o refused.pdf"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_refusal_names_a_command_that_works(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """As it stands, in the warehouse that was named."""
+    monkeypatch.chdir(tmp_path)
+    make, asked = REFUSED[case]
+    make(tmp_path / "logs")
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    refused = run(*shlex.split(asked), "-w", home)
+    assert refused.code == 2
+    (command,) = re.findall(r": scalelens (\w+ .*)", refused.err)
+    words = shlex.split(command)
+    assert words[-2:] == ["-w", str(home)]
+    assert {word for word in shlex.split(asked) if "=" in word} <= {*words}
+    given = run(*words)
+    assert given.code == 0, given
+    if "-o" in words:
+        assert Path(words[words.index("-o") + 1]).stat().st_size
+    else:
+        assert len(given.out.splitlines()) > 1
 
 
 def test_a_history_of_single_runs_names_what_has_rows() -> None:

@@ -1595,6 +1595,15 @@ def test_a_bar_whose_name_has_the_size_does_not_repeat_it():
     ]
 
 
+def test_groups_of_marks_that_differ_by_decades_have_a_logarithmic_axis():
+    """Of short epochs and long ones an axis from 0 shows the long ones alone."""
+    near = run_strips.panel({"a": [1.0, 2.0], "b": [20.0, 40.0]}, "time [s]", SINGLE).chart.to_dict()
+    apart = run_strips.panel({"a": [0.01, 0.02], "b": [20.0, 130.0]}, "time [s]", SINGLE).chart.to_dict()
+    for panel, kind, title in ((near, None, "time [s]"), (apart, "log", "time [s], log.")):
+        x = panel["layer"][0]["encoding"]["x"]
+        assert (x["scale"].get("type"), x["title"]) == (kind, title)
+
+
 def test_runs_of_one_folder_are_grouped_by_file():
     paths = {f"{file}{k}": f"/logs/{file}.csv" for file in ("conv", "gemm") for k in range(3)}
     assert run_strips.grouped(paths) == {file: [f"{file}{k}" for k in range(3)] for file in ("conv", "gemm")}

@@ -246,6 +246,19 @@ def test_sentences_that_differ_in_their_number_are_one() -> None:
     assert remarks == {"7 – 9 records are few": ["a", "b"], "a stall": ["a", "c"]}
 
 
+def test_long_names_leave_room_for_the_numbers() -> None:
+    """Names are cut where they still differ; a model that takes much room all the same goes before the numbers."""
+    models = [f"a_family_of_models_{size}m_with_a_block_of_its_own" for size in (436, 447)]
+    rows = pl.DataFrame({"run": ["a", "b"], "model": models, "devices": [4, 8], "step_s": [2.5, 4.5]})
+    whole = one_block(rows, "run", "model", "devices", "step_s", unit=None)
+    fitting, dropped = fitted(whole, 45)
+    assert not dropped
+    assert [column.texts for column in fitting.columns][1] == ["a_family_of_models_43…wn", "a_family_of_models_44…wn"]
+    fitting, dropped = fitted(whole, 40)
+    assert dropped == ["model"]
+    assert [column.name for column in fitting.columns] == ["run", "devices", "step_s"]
+
+
 @given(st.lists(st.text("abc/-_", max_size=40), min_size=1, max_size=6), st.integers(20, 120))
 def test_a_block_fits_any_width(texts: list[str], width: int) -> None:
     columns = [

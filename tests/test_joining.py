@@ -23,6 +23,7 @@ from scalelens.runs.joining import runs_of
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry
+from trackers import event_file
 
 START, HOUR = datetime(2026, 1, 2, 3, 4, 5), timedelta(hours=1)
 Files = dict[str, PartFacts]
@@ -528,6 +529,36 @@ def test_a_table_that_two_logs_may_have_given_is_of_neither(tmp_path: Path) -> N
     assert sorted(map(sorted, untimed)) == [["0.log"], ["1.log"], ["loss.csv"]]
     timed = runs_with(repeats | {"loss.csv": as_table(trained(1, pace=0.5))}, tmp_path / "timed")
     assert sorted(map(sorted, timed)) == [["0.log"], ["1.log", "loss.csv"]]
+
+
+def as_titan_log(steps: list[tuple[int, float, float]], prefix: str) -> str:
+    """What torchtitan prints: a time stamp each, and the first step also."""
+    stamp, lines = datetime(2026, 5, 3, 1, 27), []
+    for k, loss, step_s in steps[1:]:
+        stamp += timedelta(seconds=step_s)
+        lines.append(
+            f"{prefix}[titan] {stamp:%Y-%m-%d %H:%M:%S},{stamp.microsecond // 1000:03} - root - INFO - "
+            f"step: {k:2}  loss: {loss:8.5f}  memory:  5.52GiB(17.60%)  tps: 1,201  mfu: 0.39%"
+        )
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank0]:", "[rank3]:"])
+def test_what_torchtitan_wrote_for_tensorboard_is_of_its_log_and_counts_once(tmp_path: Path, prefix: str) -> None:
+    """The rank that prints may be any one: the last stage of a pipeline has the loss."""
+    folder, named = tmp_path / "s" / "tb" / "20260503-0127", "events.out.tfevents.1777770000.n1.1.0"
+    folder.mkdir(parents=True)
+    for seed, name in ((1, named), (2, f"{named}.other")):
+        records = [
+            (k, 1777770000.0 + k, {"loss_metrics/global_avg_loss": loss, "time_metrics/end_to_end(s)": step_s})
+            for k, loss, step_s in trained(seed)[1:]
+        ]
+        (folder / name).write_bytes(event_file(records))
+    runs = runs_with({"train.log": as_titan_log(trained(1), prefix)}, tmp_path)
+    below = f"tb/20260503-0127/{named}"
+    assert sorted(map(sorted, runs)) == [[below, "train.log"], [f"{below}.other"]]
+    counted = "SELECT count(*) FROM step_times JOIN runs USING (run_id) WHERE path LIKE '%train.log'"
+    assert answer(tmp_path / "w", counted).fetchall() == [(39,)]
 
 
 def test_the_ranks_of_a_launch_by_torchrun_are_one_run_and_another_launch_is_another(tmp_path: Path) -> None:

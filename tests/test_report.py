@@ -276,9 +276,7 @@ def test_a_few_step_times_are_drawn_one_after_the_other() -> None:
 def test_runs_that_are_all_warmup_are_said_to_be_too_short() -> None:
     rows = pl.DataFrame({"run_id": ["a", "b"], "step_s": [None, None], "n_steps": [0, 0], "n_excluded": [2, 1]})
     (found,) = step_times.sentences(rows, NAMES)
-    assert found.text == (
-        "Too short to say: the 3 step records of 2 runs are all left out, most as warm-up. The figure shows them."
-    )
+    assert found.text == "Too short to say: the 3 step records of 2 runs are all left out, most as warm-up."
     assert step_times.charts(rows)[0] == "throughput exclude=none"
     assert step_times.sentences(rows.with_columns(n_excluded=0), NAMES) == []
 
@@ -389,6 +387,19 @@ def test_a_folder_with_little_else_has_numbers_of_what_was_read() -> None:
         ("2", "runs", "2 reached the time limit"), ("4", "nodes, at most", "job A"), ("2", "files", "128 kB in all"),
         ("0", "lines not understood", "of formats that ScaleLens knows"),
     ]  # fmt: skip
+
+
+def test_the_first_screen_says_that_lines_like_those_of_a_training_are_not_read(tmp_path: Path) -> None:
+    """They belong to no format that ScaleLens knows, so they do not count as not understood."""
+    (tmp_path / "logs").mkdir()
+    for k in range(2):
+        lines = [f"Loss: {3 / n:.3f} | Precision@1: {n:.3f}% ({n}/{128 + 7 * n})" for n in range(1, 60)]
+        (tmp_path / "logs" / f"workers_{k}.out").write_text(f"workers {k}\n" + "\n".join(lines) + "\n")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    said = "2 files have lines that look like training and are not read, such as line 2 of workers_0.out: “Loss: 3"
+    assert said in page(made, "", [])
+    assert ("0", "lines not understood", "of formats that ScaleLens knows") in made.numbers
 
 
 def test_a_table_of_nodes_and_rates_is_a_study(tmp_path: Path) -> None:

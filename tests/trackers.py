@@ -121,6 +121,30 @@ def small_run(ended: bool = True) -> list[bytes]:
     return [*records, field(EXIT, field(2, 31))] if ended else records
 
 
+def event_file(records: Iterable[tuple[int, float, Mapping[str, float]]]) -> bytes:
+    """An event file of TensorBoard: a step, a time in seconds since 1970, and scalars in each event."""
+    events = [b"\x09" + struct.pack("<d", 1.7e9) + field(3, "brain.Event:2")]
+    for step, seconds, scalars in records:
+        values = (field(1, field(1, tag) + b"\x15" + struct.pack("<f", value)) for tag, value in scalars.items())
+        events.append(b"\x09" + struct.pack("<d", seconds) + b"\x10" + varint(step) + field(5, b"".join(values)))
+    lengths = [struct.pack("<Q", len(event)) for event in events]
+    return b"".join(
+        length + struct.pack("<I", _masked(length)) + event + bytes(4)
+        for length, event in zip(lengths, events, strict=True)
+    )
+
+
+def _masked(text: bytes) -> int:
+    """The checksum of a length in TensorBoard's files: CRC-32C, rotated and shifted."""
+    crc = 0xFFFFFFFF
+    for byte in text:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
 def mlflow_database(path: Path, runs: Sequence[Mapping[str, Any]]) -> Path:
     """A database of MLflow with the tables that hold runs."""
     path.unlink(missing_ok=True)

@@ -161,18 +161,34 @@ def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) ->
     """A y axis from 0, or a logarithmic one where values of other runs would lie flat on the ground."""
     known = list(values)
     low, high = min(known), max(known)
-    if not 0 < low * _FLAT_BELOW <= high:
+    if not _is_flat(low, high):
         return from_zero(field, title, high)
+    return alt.Y(f"{field}:Q", **_of_decades(title, low, high))
+
+
+def along(field: str, title: str, values: Iterable[float], middles: Iterable[float]) -> Any:
+    """An x axis from 0, or a logarithmic one where the `middles` of groups of the values differ too much for that."""
+    known, of_groups = list(values), list(middles)
+    low, high = min(known), max(known)
+    if low > 0 and _is_flat(min(of_groups), max(of_groups)):
+        return alt.X(f"{field}:Q", **_of_decades(title, low, high))
+    axis = alt.Axis(tickCount=5, **even_labels(high))
+    return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+
+
+def _is_flat(low: float, high: float) -> bool:
+    """Whether an axis from 0 to the highest value shows nothing of the lowest."""
+    return 0 < low * _FLAT_BELOW <= high
+
+
+def _of_decades(title: str, low: float, high: float) -> dict[str, Any]:
+    """Title, scale and axis of a logarithmic axis."""
     ends, ticks = logarithmic(low, high)
-    return alt.Y(
-        f"{field}:Q",
-        title=f"{title}, log.",
-        scale=alt.Scale(type="log", domain=ends, nice=False),
-        axis=alt.Axis(
-            values=ticks, tickCount=len(ticks), labelOverlap="greedy",
-            **labels(high if low >= _FOUR_LETTERS_FROM else BRIEF_FROM),
-        ),
+    axis = alt.Axis(
+        values=ticks, tickCount=len(ticks), labelOverlap="greedy",
+        **labels(high if low >= _FOUR_LETTERS_FROM else BRIEF_FROM),
     )  # fmt: skip
+    return {"title": f"{title}, log.", "scale": alt.Scale(type="log", domain=ends, nice=False), "axis": axis}
 
 
 def logarithmic(low: float, high: float) -> tuple[list[float], list[float]]:

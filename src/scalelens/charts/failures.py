@@ -59,8 +59,10 @@ def draw(
     room = _NAMES * (page.points - 2 * style.MARGIN - style.Y_AXIS) - 4
     for group in (causes, nodes):
         for place, point in enumerate(group):
-            kind = "cause" if point["part"] == "cause" else point["verdict"]
-            point |= {"place": place, "kind": kind, "text": words.shorten(point["what"], room)}
+            is_cause = point["part"] == "cause"
+            text = words.cause(point["what"]) if is_cause else point["what"]
+            point |= {"place": place, "kind": "cause" if is_cause else point["verdict"]}
+            point["text"] = words.shorten(text, room)
     shown = [group for group in (causes, nodes) if group]
     grid = [[style.Panel(_panel(group), height=max(_ROW * len(group), 2 * _ROW))] for group in shown]
     seen = {point["kind"] for group in shown for point in group}
@@ -79,7 +81,7 @@ def _counted(rows: pl.DataFrame, page: Page) -> Any:
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
     bars = [
         {"place": place, "failures": cause["failures"],
-         "text": words.shorten(f"{cause['what']} · {cause['failures']}", room)}
+         "text": words.shorten(f"{words.cause(cause['what'])} · {cause['failures']}", room)}
         for place, cause in enumerate(causes)
     ]  # fmt: skip
     most = max(bar["failures"] for bar in bars)

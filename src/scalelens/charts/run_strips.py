@@ -58,8 +58,8 @@ def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> styl
         {"place": place, "value": median(values), "text": text}
         for place, ((_, values), text) in enumerate(zip(ordered, texts, strict=True))
     ]
-    axis = alt.Axis(tickCount=5, **axes.even_labels(max(mark["value"] for mark in marks)))
-    x = alt.X("value:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+    every = [value for values in groups.values() for value in values]
+    x = axes.along("value", title, every, map(median, groups.values()))
     y_title = "groups of runs" if len(ordered) > _FEW_GROUPS else "runs"
     y = alt.Y("place:O", title=y_title, axis=alt.Axis(labels=False, ticks=False, domain=False))
     names = alt.Chart(style.values(middles))

@@ -213,6 +213,14 @@ def natural(text: str) -> list[tuple[bool, float, str]]:
     return [(n % 2 == 1, float(part) if n % 2 else 0.0, part) for n, part in enumerate(parts)]
 
 
+_CAUSES = {"gpu": "GPU", "nccl": "NCCL", "code": "program or settings"}  # of failures, where not in plain words
+
+
+def cause(name: str) -> str:
+    """What ended runs, as people say it."""
+    return _CAUSES.get(name, name)
+
+
 _UNITS = {
     "_bytes_per_s": "bytes/s", "_samples_per_s": "samples/s", "_tokens_per_s": "tokens/s", "_per_s": "1/s", "_s": "s",
     "_ns": "ns", "_us": "µs", "_ms": "ms", "_j": "J", "_w": "W", "_wh": "Wh", "_bytes": "bytes",

@@ -1,14 +1,16 @@
 """One JSON object that sums up one run, or the runs of a sweep.
 
 Tool: any benchmark that writes its result so; pytorch-ddp-scaling-benchmark among them
-Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit
+Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit,
+    or the time of the steps after some that were not timed
 Yields: steps, params, metrics
 Source: the user's own; tabular/role_table.py says which names are recognized
 
 Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows `run_mean`, `median_...` and `p50_...`
 rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.
 `averaged_steps` is the number of steps that the object says it timed.  Of both the median counts in statistics.  A rate
-is next to the mean alone.  Settings become params; all other numbers are metrics, under their names joined by dots.
+is next to the mean alone.  A `step_time_ms` that is called neither is the mean where it sums up timed steps: they and the
+`warmup_steps` are together as many as the object says that were taken (`global_step`).  Settings become params; all other numbers are metrics, under their names joined by dots.
 Of two names for one thing neither is read.  A rate that does not fit the batch and the mean time is a problem, and not the
 rate of the run: it may be of one device, of other steps, or wrong.
 
@@ -16,6 +18,7 @@ Where the times are not at the top but in the objects of one list, each of these
 
 Samples:
     {"world_size": 8, "model": "resnet50", "batch_size_per_gpu": 64, "timed_steps": 400, "mean_step_sec": 0.2512, "p50_step_sec": 0.2498, "per_rank": [{"rank": 0, "mean_step_sec": 0.2511}]}
+    {"world_size": 4, "precision": "bf16", "global_batch_size": 32, "steps": 20, "warmup_steps": 5, "global_step": 25, "step_time_ms": 17.8}
     {"mode": "ddp", "num_gpus": 2, "sweep": [{"batch_size_per_gpu": 8, "avg_step_time_ms": 17.4}, {"batch_size_per_gpu": 16, "avg_step_time_ms": 24.2}]}
 """
 
@@ -32,12 +35,13 @@ from scalelens.tabular.column_names import metric_unit, read_name
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
 from scalelens.tabular.runs import RUN_SETTINGS
 
-VERSION = 3
+VERSION = 4
 LAST = True  # any other format comes first
 
 _KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
 _STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(_KINDS)})(?:_|$)", re.IGNORECASE)
 _COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
+_UNTIMED = ("warmup_steps", "num_warmup_steps", "n_warmup_steps", "warmup_iters", "num_warmup_iters")
 _LIMIT = 4 << 20
 _LONGEST = 200  # characters of a fact
 _MOST_RUNS = 1000  # of a sweep
@@ -53,7 +57,10 @@ def recognise(head: bytes, name: str) -> bool:
         return False
     keys = re.findall(rb'"([\w ()/.-]{1,80})"\s*:', text)
     named = [key.decode() for key in keys]
-    return any(read_name(key).role == "devices" for key in named) and any(_statistic(key) for key in named)
+    has_time = any(_statistic(key) for key in named) or (
+        any(read_name(key).role == "batch_time" for key in named) and not {*named}.isdisjoint(_UNTIMED)
+    )
+    return has_time and any(read_name(key).role == "devices" for key in named)
 
 
 def read(source: Source, rows: Rows) -> str | None:
@@ -141,7 +148,26 @@ def _statistics(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]
     for name, value in summary.items():
         if (what := _statistic(name)) and (time := json_number(value)) is not None:
             by_kind.setdefault(what[0], []).append((name, time * what[1]))
-    return by_kind
+    return by_kind or ({"run_mean": _times_of_timed_steps(summary)} if _sums_up_timed_steps(summary) else {})
+
+
+def _times_of_timed_steps(summary: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Times of a step that no name calls a mean or a median."""
+    named = ((name, read_name(name), json_number(value)) for name, value in summary.items())
+    return [
+        (name, value * UNITS_OF_KIND["time"][what.unit])
+        for name, what, value in named
+        if what.role == "batch_time" and what.unit and value is not None
+    ]
+
+
+def _sums_up_timed_steps(summary: Mapping[str, Any]) -> bool:
+    """Whether an object times the steps after some untimed ones, and no others: `warmup_steps` may be of a schedule."""
+    timed, untimed = ([json_count(summary[name]) for name in names if name in summary] for names in (_COUNTS, _UNTIMED))
+    taken = [json_count(value) for name, value in summary.items() if read_name(name).role == "step"]
+    both = [count for count in (*timed, *untimed) if count]
+    adds_up = len(timed) == len(untimed) == 1 and len(both) == 2 and {*taken} == {sum(both)}
+    return adds_up and len(_times_of_timed_steps(summary)) == 1
 
 
 def _times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:

@@ -16,7 +16,7 @@ mean over the last of them (running_mean), their loss and their learning rate.  
 the time of a step, and its unit (`perf/step_time_s`, `train/step_time_ms`), its values are that; of several such tags
 the first counts.  torchtitan's `time_metrics/end_to_end(s)` is the time since the values before, divided by the
 interval of logging: that of the first step is left out, and that of the next is over one step less than the interval,
-which is told where it is above two.
+which is told where it is above two.  Its `loss_metrics/global_avg_loss` is the loss of these steps.
 """
 
 import functools
@@ -41,6 +41,7 @@ _OF_A_STEP = {
 }  # fmt: skip
 _STEP_TIME = "time of a step"
 _BY_TORCHTITAN = "time_metrics/end_to_end(s)"  # torchtitan/components/metrics.py, log()
+_LOSS_OF_TORCHTITAN = "loss_metrics/global_avg_loss"
 _FIRST_OF_TORCHTITAN = 1  # the step that it logs beside the multiples of its interval
 _TIMES = factors("s", "ms", "us", "ns", "min", "h")
 _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
@@ -125,6 +126,8 @@ class _TimedSteps:
             self.at, self.line, self.values = (step, self.rows.attempt), line, {}
         if tag in _OF_A_STEP:
             self.values[tag] = value
+        elif tag == _LOSS_OF_TORCHTITAN:
+            self.values["loss"] = value
         elif self.timing is None or tag == self.timing.tag:
             self.timing = self.timing or _timing_of(tag)
             if self.timing:

@@ -58,7 +58,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     powers: Windows | None = None  # what it measured
-    losses: dict[str, tuple[float, float | None]] = {}  # loss and time of a few steps without a rank, the roundest ones
+    losses: dict[str, tuple[float, float | None]] = {}  # loss and time of a few steps of one rank, the roundest ones
 
     def add(self, table: str, rows: Sequence[_Row]) -> None:
         """Adds the facts that rows of `table` hold."""
@@ -84,7 +84,8 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
             self.timed |= "step_s" in rows.column_names and rows["step_s"].null_count < rows.num_rows
 
     def _add_losses_of_columns(self, rows: pa.Table) -> None:
-        if not {"step", "loss"} <= {*rows.column_names} or ("rank" in rows.column_names and rows["rank"][0].is_valid):
+        rank = rows["rank"][0].as_py() if "rank" in rows.column_names else None
+        if not {"step", "loss"} <= {*rows.column_names} or not self.has_losses_of(rank):
             return
         rows = pc.filter(rows, pc.is_valid(rows["loss"]))
         few = pc.filter(rows, pc.is_in(rows["step"], pa.array(_roundest(*pc.ends(rows["step"])), rows["step"].type)))
@@ -100,6 +101,14 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
                 loss, step_s = found[step]
                 kept[step] = _short(loss), _short(step_s) or None if step_s else None
         self.losses = {str(step): kept[step] for step in roundest}
+
+    def has_losses_of(self, rank: int | None) -> bool:
+        """Whether the losses are those of `rank`: of no rank where some have none, else of the only one."""
+        if "None" in self.steps:
+            return rank is None
+        if len(self.steps) > 1:
+            self.losses = {}
+        return len(self.steps) == 1
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
@@ -165,7 +174,7 @@ def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
         (number, loss, row.get("step_s"))
         for row in rows
         if (loss := row.get("loss")) is not None
-        and row.get("rank") is None
+        and facts.has_losses_of(row.get("rank"))
         and row.get("phase", "train") == "train"
         and (number := row["step"] if row.get("step") is not None else _number_of_epoch(row)) is not None
     ]

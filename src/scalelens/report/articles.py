@@ -1,6 +1,7 @@
 """The articles of a report: each a question with its sentences, its chart and its table."""
 
 import hashlib
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -24,6 +25,7 @@ Modules = Sequence[tuple[str, ModuleType]]
 FIRST_CHART = "scaling"  # that `plot` draws without a name
 LEAST_WEIGHT = 0.03  # a finding changes a conclusion from a difference on that jobs of one system seldom show
 _MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
+_ENDS_WITH_COMMAND = re.compile(r"\bscalelens [^;]+\Z")
 _WIDE = {"width": "double"}  # settings of the charts
 _HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones
 
@@ -200,7 +202,8 @@ def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Ma
     try:
         drawn = draw(asking.session, name, parameters, settings, asking.answer)
     except UserError as refusal:
-        return _Chart("", f"There is no figure here: {refusal}.")
+        end = "" if _ENDS_WITH_COMMAND.search(str(refusal)) else "."  # which would be copied with it
+        return _Chart("", f"There is no figure here: {refusal}{end}")
     svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page, _MOST_CHART_BYTES)
     if not svg:
         asking.too_large.add(asked)

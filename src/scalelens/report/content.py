@@ -33,6 +33,11 @@ FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DES
 _METRICS_SQL = "SELECT count(DISTINCT name) FROM metrics"
 _TIMES_SQL = "SELECT count(step_s) FROM steps"
 _POWER_SQL = "SELECT CASE WHEN count(ts) = 0 THEN count(*) ELSE 0 END FROM power"
+# Lines that look like training and that no format reads: how many files have some, and the first of them.
+_UNREAD_SQL = """
+SELECT count(DISTINCT file_id), min_by(parse_filename(path), (path, line)), min_by(line, (path, line)),
+       min_by(text, (path, line))
+FROM (SELECT file_id, f.path, p.line, p.text FROM problems AS p JOIN files AS f USING (file_id) WHERE format IS NULL)"""
 _UNKNOWN_SQL = "SELECT count(*) FROM files WHERE status = 'unknown'"
 _ANSWERS_OF_LOGS = (
     "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
@@ -45,6 +50,15 @@ _ANSWERS_OF_TRACES = (
 # Columns that say which run a row is of, or why it has no answer.
 _NO_ANSWERS = {"run_id", "name", "model", "system", "framework", "precision", "nodes", "devices", "device",
                "device_model", "global_batch_size", "reason", "note"}  # fmt: skip
+
+
+class _Unread(NamedTuple):
+    """Lines that look like training and that no format reads: how many files have some, and the first line."""
+
+    n_files: int
+    file: str
+    line: int
+    text: str
 
 
 class Content(NamedTuple):
@@ -61,6 +75,7 @@ class Content(NamedTuple):
     n_unknown: int = 0  # files that were not understood
     n_power: int = 0  # readings, none of which has a time, counted where nothing was found
     n_times: int = 0  # of steps, counted where nothing was found
+    unread: _Unread | None = None  # looked for where nothing was found
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -100,7 +115,13 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
         asking.rows(_UNKNOWN_SQL).item(),
         0 if has_findings else asking.rows(_POWER_SQL).item(),
         0 if has_findings else asking.rows(_TIMES_SQL).item(),
+        None if has_findings else _unread(asking),
     )
+
+
+def _unread(asking: Asking) -> _Unread | None:
+    found = _Unread(*asking.rows(_UNREAD_SQL).row(0))
+    return found if found.n_files else None
 
 
 def _answers_asked(session: Session, traces_alone: bool) -> list[str]:

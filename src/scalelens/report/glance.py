@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _SHORTEST = 12  # characters to which a text may be shortened
 _SHORTEST_NAME = 20  # the same of names, which distinguish the rows
 _MOST_NAME = 48  # characters that are enough for any name
+_KEPT_OF_END = (0.5, 0.25, 0.1, 0.75, 0.9)  # shares of a shortened text that are its end, the usual one first
+_FACTS = {"model", "system", "device", "device_model", "framework", "configuration"}  # what a run is
+_WIDE_FACT = 20  # characters: where such a column needs more, numbers go before it
 _NAMES = ("run_id", "name", "operators", "sequence", "series")
 REMARKS_SHOWN = 6  # of a block, on a terminal
 ROWS_NAMED = 3  # before a remark; more are counted
@@ -191,55 +194,67 @@ def _text_of(column: TableColumn, rows: Sequence[int]) -> str:
 
 
 def fitted(block: GlanceBlock, width: int) -> tuple[GlanceBlock, list[str]]:
-    """The block within a width, and the columns without room: texts are shortened first, then the last columns go."""
+    """The block within a width, and the columns without room.
+
+    Texts are shortened first.  A wide column of models or the like goes next, since people look for the numbers; then
+    the last columns go.
+    """
     kept = list(block.columns)
     dropped: list[str] = []
     while kept:
         narrow = _narrowed(_folded(kept), width)
         if narrow is not None:
             return block._replace(columns=narrow), dropped
-        dropped.insert(0, kept.pop().name)
+        dropped.insert(0, kept.pop(_least_needed(kept)).name)
     return block._replace(columns=kept), dropped
+
+
+def _least_needed(columns: Sequence[TableColumn]) -> int:
+    """Index of the column that goes first where there is no room for all."""
+    facts = (k for k, column in enumerate(columns) if k and column.name in _FACTS)
+    return next((k for k in facts if _told_apart(columns[k])[0] > _WIDE_FACT), len(columns) - 1)
 
 
 def _narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None:
     """The columns within a width, with the longest texts shortened; None if that is not enough."""
     widths = [max(len(column.header), *map(len, column.texts)) for column in columns]
     over = sum(widths) + 2 * (len(columns) - 1) - width
+    apart = [(0, 0) if column.right else _told_apart(column) for column in columns]
     least = [
-        width if column.right else min(_room_to_tell_apart(column), width)
-        for column, width in zip(columns, widths, strict=True)
+        width if column.right else min(room, width)
+        for column, width, (room, _) in zip(columns, widths, apart, strict=True)
     ]
     if over > sum(widths) - sum(least):
         return None
     for k in sorted(range(len(columns)), key=lambda k: least[k] - widths[k]):
         room = max(widths[k] - max(over, 0), least[k])
         over -= widths[k] - room
-        columns[k] = columns[k]._replace(texts=[shortened(text, room) for text in columns[k].texts])
+        columns[k] = columns[k]._replace(texts=[shortened(text, room, apart[k][1]) for text in columns[k].texts])
     return columns
 
 
-def _room_to_tell_apart(column: TableColumn) -> int:
-    """The fewest characters to which the texts of a column can be shortened and still differ.
+def _told_apart(column: TableColumn) -> tuple[int, int]:
+    """The fewest characters to which the texts of a column can be shortened and still differ, and where they are cut.
 
     Names of kernels may differ only after hundreds of characters: those may look alike at MOST_NAME.
     """
     texts = {*column.texts}
     shortest = _SHORTEST_NAME if column.name in _NAMES else _SHORTEST
     least, longest = max(shortest, len(column.header)), max(map(len, texts))
-    rooms = (
-        room
+    ways = (
+        (room, cut)
         for room in range(least, min(longest, _MOST_NAME))
-        if len({shortened(text, room) for text in texts}) == len(texts)
+        for cut in range(len(_KEPT_OF_END))
+        if len({shortened(text, room, cut) for text in texts}) == len(texts)
     )
-    return next(rooms, max(least, min(longest, _MOST_NAME)))
+    return next(ways, (max(least, min(longest, _MOST_NAME)), 0))
 
 
-def shortened(text: str, room: int) -> str:
-    """A text without its middle, if it is too long."""
+def shortened(text: str, room: int, cut: int = 0) -> str:
+    """A text without its middle, if it is too long; another `cut` leaves less or more of its end."""
     if len(text) <= room:
         return text
-    end = (room - 1) // 2
+    end = int((room - 1) * _KEPT_OF_END[cut])
     return f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
 

@@ -11,6 +11,7 @@ from scalelens.report.text.sentences import FindingSentence, KeyNumber, plural
 _MOST_WARNINGS = 2
 _MOST_SENTENCES = 3  # of an answer without a figure
 _ENDS = ("failures",)
+_LONGEST_LINE = 100  # characters of a line of a log within a sentence
 _UNKNOWN = "Not in the logs"
 _EMPTY = re.compile(r' role="graphics-symbol" aria-roledescription="[a-z]+ mark container"(?=/>)')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -103,11 +104,32 @@ def _else(content: Content) -> str:
     return "else " if _shown(content) else ""
 
 
+def _unread(content: Content) -> str:
+    """That lines were not read which look like those of a training, with the first of them."""
+    if not (unread := content.unread):
+        return ""
+    files = plural(unread.n_files, "file")
+    has = "has" if unread.n_files == 1 else "have"
+    return (
+        f"{files} {has} lines that look like training and are not read, such as line {unread.line:,} of {unread.file}: "
+        f"“{_shortened(unread.text)}”. "
+    )
+
+
+def _shortened(text: str) -> str:
+    """A line of a log within a sentence."""
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
+
+
 def _nothing(content: Content) -> str:
     """What was looked at, where nothing was found."""
     if not content.counts:
         files = plural(content.files.n_rows, "file")
-        return f"No run was found in {files}, so there is nothing to conclude. Files says what each of them is."
+        return (
+            f"No run was found in {files}, so there is nothing to conclude. {_unread(content)}"
+            "Files says what each of them is."
+        )
     if not any(article.sentences and not article.is_minor for article in content.articles):
         metrics = (
             f"They have {plural(content.n_metrics, 'metric')}: "
@@ -120,7 +142,7 @@ def _nothing(content: Content) -> str:
         if content.n_power:
             found = f"{times}, no traces, and no time of their {plural(content.n_power, 'power reading')}"
         return (
-            f"The logs contain {found}, so there is nothing {_else(content)}to conclude. "
+            f"The logs contain {found}, so there is nothing {_else(content)}to conclude. {_unread(content)}"
             f"{metrics}What each question would need is listed under Also checked."
         )
     return (

@@ -24,7 +24,8 @@ SQL = """
 SELECT (SELECT count(*) FROM energy) AS energies, (SELECT count(*) FROM power) AS samples,
     (SELECT count(*) FROM metrics) AS values, (SELECT count(DISTINCT name) FROM metrics) AS metrics,
     (SELECT count(*) FROM steps) AS steps, (SELECT count(*) FROM files) AS files,
-    (SELECT sum(size_bytes)::BIGINT FROM files) AS bytes, (SELECT count(*) FROM problems) AS problems"""
+    (SELECT sum(size_bytes)::BIGINT FROM files) AS bytes,
+    (SELECT count(*) FROM problems WHERE format IS NOT NULL) AS problems"""
 
 
 def key_numbers(

@@ -1,6 +1,7 @@
 """From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -122,7 +123,7 @@ def draw(
     further = _columns_of_facet(session, chart, query, page.facet) if page.facet and query else ()
     question = _question_of(chart, parameters, further)
     if hasattr(chart, "MOST_RUNS"):
-        _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
+        _check_runs(session, name, parameters, chart.MOST_RUNS)
     answer = ask_for(question)
     for other in _instead(session, chart, query, answer):
         if not answer.table.num_rows and not other.keys() & parameters.keys():
@@ -145,7 +146,7 @@ def draw(
         runs = run_ids(answer.table)
         if "{run}" in str(refusal) and "run_id" in rows.columns:
             runs = drawable_first(runs, rows, drawn)
-        raise UserError(_with_runs(str(refusal), session, runs)) from None
+        raise UserError(_with_runs(str(refusal), session, runs, name, parameters)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
 
@@ -239,8 +240,9 @@ def plot_sql(
     return plotted
 
 
-def _check_runs(session: Session, runs: str, most: int) -> None:
+def _check_runs(session: Session, name: str, parameters: Mapping[str, Any], most: int) -> None:
     """Raises UserError where more runs have times of steps than the chart can show, before these are asked for."""
+    runs = parameters.get("runs", "")
     timed = session.ask(Question(sql=(
         "SELECT DISTINCT run_id FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
         f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})}) ORDER BY run_id"
@@ -248,12 +250,17 @@ def _check_runs(session: Session, runs: str, most: int) -> None:
     try:
         check_count(timed.frame.height, most, "runs with times of steps", CHOOSE_RUNS)
     except UserError as refusal:
-        raise UserError(_with_runs(str(refusal), session, timed.frame["run_id"].to_list())) from None
+        raise UserError(_with_runs(str(refusal), session, timed.frame["run_id"].to_list(), name, parameters)) from None
 
 
-def _with_runs(refusal: str, session: Session, runs: Sequence[str]) -> str:
-    """A refusal with names of runs where a chart leaves room for them."""
+def _with_runs(
+    refusal: str, session: Session, runs: Sequence[str], name: str, parameters: Mapping[str, Any]
+) -> str:  # fmt: skip
+    """A refusal with names of runs where a chart leaves room for them, and with the command that draws one run."""
     names = [*(in_command(session.run_names, run) for run in runs[:2]), *("", "")]
+    given = [f"{key}={shlex.quote(str(value))}" for key, value in parameters.items() if key != "runs"]
+    example = " ".join(["scalelens plot", name, *given, 'runs="{run}"', "-o", f"{name}.pdf"])
+    refusal = refusal.replace(CHOOSE_RUNS, CHOOSE_RUNS.replace(' runs="{run}"', f": {example}"))
     return refusal.replace("{run}", names[0]).replace("{other}", names[1])
 
 

@@ -26,7 +26,8 @@ A row of a result table belongs to the run with its job id, or to a run of the s
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
 its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder,
 to a history that was exported from W&B beside the client's own record of the run, to what ms-swift printed above the
-folder into which it wrote the same steps, and to a table that no format knows with the losses of a log at its steps.
+folder into which it wrote the same steps, and to a table that no format knows, or an event file of TensorBoard, with
+the losses of a log at its steps.
 A file with the power readings of another, summed over its devices or averaged over time, is a `copy` of it: its run is
 that of the other, and its readings do not count.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
@@ -56,7 +57,8 @@ from scalelens.warehouse.records import Entry
 
 _OF_A_PLAN = {"planned_runs"}  # of runs to come: the file belongs to none
 _POWER_TABLES = {"power_csv"}  # likewise
-_TABLES = {"generic_csv", "generic_json", "generic_jsonl", "column_lines"}  # of steps: anyone may have made them
+# Of steps: anyone may have made them of a log, or its training wrote them beside it.
+_TABLES = {"generic_csv", "generic_json", "generic_jsonl", "column_lines", "tfevents"}
 # The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
 _TRACKED = re.compile(
     r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"

@@ -1,8 +1,8 @@
-"""Tables that people make of a log: they have its losses at the same steps, and belong to its run.
+"""Tables that people make of a log, and event files that a training writes beside it: they belong to its run.
 
-Neither a name nor a folder tells it, but the values do: a few losses of each file, at the steps with the roundest
-numbers, stand in its facts.  A table that is made of a log has the log's losses at all of these, up to the digits that
-both give, and takes as long where both have times.  It lies in the folder of the log, below it or above.
+Neither a name nor a folder tells it, but the losses at the same steps do: a few of each file, at the steps with the
+roundest numbers, stand in its facts.  A table that is made of a log has the log's losses at all of these, up to the
+digits that both give, and takes as long where both have times.  It lies in the folder of the log, below it or above.
 """
 
 from decimal import Decimal
@@ -85,7 +85,7 @@ def _are_near(log_: Part, table: Part) -> bool:
 
 def _is_made_of(table: Part, log_: Part) -> bool:
     """Whether a table has the losses of a log at its steps, and takes as long."""
-    if table.facts.steps.keys() != log_.facts.steps.keys() or not _is_within(table, log_):
+    if len(table.facts.steps) > 1 or len(log_.facts.steps) > 1 or not _is_within(table, log_):
         return False
     shared = [
         (table.facts.losses[step], other) for step, other in log_.facts.losses.items() if step in table.facts.losses
@@ -104,7 +104,7 @@ def _is_made_of(table: Part, log_: Part) -> bool:
 
 def _is_within(table: Part, log_: Part) -> bool:
     """Whether the log has all steps of a table, and the table goes nearly to its end."""
-    (first, last), (begin, end) = table.facts.steps["None"], log_.facts.steps["None"]
+    (first, last), (begin, end) = *table.facts.steps.values(), *log_.facts.steps.values()
     between = (last - first) / max(1, table.facts.rows["steps"] - 1)  # steps of the table
     return begin <= first and last <= end and end - last <= max(_CUT * (end - begin), between)
 

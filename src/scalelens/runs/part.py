@@ -44,7 +44,7 @@ class Part(NamedTuple):
     results: tuple[str, ...] = ()  # folders of MLPerf results, if it is the system file that describes them
     is_result: bool = False  # whether it belongs to an MLPerf result
     namesakes_job: str | None = None  # the only job id in other files with its base
-    is_table: bool = False  # whether it is a table that no format knows: anyone may have made it
+    is_table: bool = False  # whether anyone may have made it of a log: a table that no format knows
     is_power_table: bool = False  # whether it is a table of power of nobody's format
     joined_by: str = ""  # the rule that joined it to its run, if another one than that of the run
     repeats: str | None = None  # path of the file whose power readings it repeats

@@ -47,7 +47,7 @@ _OTHER_LOSS = {
 }  # fmt: skip
 
 _WITHIN = re.compile(
-    r"(?:(?:metrics|scalars|values|payload|fields|record|logs?|perf|performance|data(?=\.(?!time(?!\.))))\.)+"
+    r"(?:(?:metrics|scalars|values|extras?|payload|fields|record|logs?|perf|performance|data(?=\.(?!time(?!\.))))\.)+"
 )  # what objects are called that hold the numbers of a record
 _GROUP = re.compile(
     r"\A(?:perf|performance|trainer|optim|optimizer)/(?=.)"
@@ -80,7 +80,8 @@ class _NameReading(NamedTuple):
 def words_of(name: str) -> tuple[str, str | None]:
     """A name as words joined by `_`, and its unit if it has one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
-    text = _GROUP.sub("", _CAMEL.sub("_", name.strip()).lower(), count=1).replace(" / ", "/")
+    spelled = name.strip().replace("AdamW", "Adamw")  # an optimizer, and not watts
+    text = _GROUP.sub("", _CAMEL.sub("_", spelled).lower(), count=1).replace(" / ", "/")
     if match := _BRACKETS.search(text):
         unit, text = "h" if match[1] == "h" else SPELT.get(match[1]), text[: match.start()]
         if unit is None:

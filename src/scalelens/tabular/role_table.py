@@ -33,7 +33,9 @@ ROLES = (
         "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "iter_dt", "step_dt", "batch_dt",
         "t_step", "t_batch", "t_iter", "batchtime", "itertime", "steptime",
         "total_step_time")),
-    Role("interval_time", "time", "time per step, a mean over the steps since the record before; only with --map", ()),
+    Role("interval_time", "time",
+        "time per step, a mean over the steps since the record before: torchtitan's, else only with --map", (
+        "time_metrics_end_to_end",)),
     Role("averaged_steps", "count",
         "steps that interval_time is a mean of, or span_time the time of; else those since the record before", ()),
     Role("running_time", "time", "time per step, a running mean over the steps before it, as progress bars show it", (

@@ -54,6 +54,7 @@ _ONLY_TRAININGS_HAVE = {
     "epoch", "batch", "batches", "batch_time", "running_time", "data_time", "loss", "learning_rate", "grad_norm",
     "samples_per_s", "tokens_per_s",
 }  # fmt: skip
+_OF_TORCHTITAN = "time_metrics/end_to_end(s)"  # torchtitan/components/metrics.py, log()
 _LOOKED_AT = MOST_RUNS + 1  # records of a table whose names of columns show that it has neither steps nor runs
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
@@ -239,6 +240,17 @@ class _EpochStep(NamedTuple):
     ts: datetime | None
 
 
+def _since_record(mean_s: float, steps: int | None, step: int | None) -> float | None:
+    """The time of a step by torchtitan, which divides the time since its record before by the interval of logging.
+
+    It logs step 1 whatever the interval, so that the next record is over one step less, which is told where the
+    interval is above two; of its first record no time is known.
+    """
+    if not steps or step is None:
+        return None
+    return mean_s * step / steps if step - steps == 1 and steps > 1 else mean_s
+
+
 class _RowWriter:
     """Rows of one table, record by record."""
 
@@ -248,6 +260,8 @@ class _RowWriter:
         self.begins_epochs = begins_epochs
         self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
         self.resolution_s = 0.0  # of the time since the start
+        interval = table.columns.get("interval_time")
+        self.divides_by_interval = bool(interval and interval.column.endswith(_OF_TORCHTITAN))
         self.by_epoch = False  # whether each row is of another epoch, and of no step
         self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
         self.after_pauses: Container[int] = ()
@@ -383,6 +397,8 @@ class _RowWriter:
                 kind = "instant" if steps == 1 else kind
             elif self.by_epoch:
                 kind, steps = "epoch_mean", None
+            elif self.divides_by_interval and time_s is not None:
+                time_s = _since_record(time_s, steps, now.step)
         elif "span_time" in table.columns:
             time_s, steps = self.divided(record, steps, now, before)
             kind = "interval_mean"

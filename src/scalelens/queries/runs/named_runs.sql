@@ -56,7 +56,7 @@ UNION ALL
 SELECT NULL, NULL, false, format('{}: {}; {}', of, if(text = '', 'name a run', format('no run is called ''{}''', text)),
     coalesce(if(len(names) = 1, 'there is only ' || names[1], 'there are ' || array_to_string(names[:4], ', ')
         || if(len(names) > 4, format(' and {} more (scalelens query run_names)', len(names) - 4), '')
-        || '; or select runs by key=value or by a condition'), 'the warehouse has no runs'))
+        || '; or select runs by key=value or by a condition'), 'the warehouse has no runs; see why: scalelens sql "SELECT path, note FROM ' || 'files"'))
 FROM wanted, nearest WHERE NOT EXISTS (FROM fitting)
     AND NOT EXISTS (FROM runs AS r WHERE list_contains(json_keys(to_json(r)), wanted.pair.key))
 ORDER BY run_id

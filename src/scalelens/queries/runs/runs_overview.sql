@@ -2,8 +2,8 @@
 --
 -- Answers: What is in this warehouse?
 --
--- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
---   printed_samples_per_s~ printed_tokens_per_s~ rate_scope note outcome_text
+-- Glance: run_id model system nodes devices global_batch_size step_s~ outcome printed_samples_per_s~
+--   printed_tokens_per_s~ rate_scope precision n_records~ attempts n_problems~ note outcome_text
 --
 -- Sources: runs, params, members, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
 --   unstated_facts

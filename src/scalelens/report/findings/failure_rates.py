@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scalelens.charts import words
 from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
 
 def _text_of_all(row: Mapping[str, Any], rows: "pl.DataFrame") -> str:
     causes = [
-        f"{cause['what']} {cause['failures']}" for cause in rows.iter_rows(named=True) if cause["part"] == "cause"
+        f"{words.cause(cause['what'])} {cause['failures']}"
+        for cause in rows.iter_rows(named=True)
+        if cause["part"] == "cause"
     ]
     hours = f", one in {row['mtbf_h']:.3g} hours of a running job" if row["mtbf_h"] else ""
     return f"{row['failures']} of {plural(row['n_runs'], 'run')} failed{hours}. By cause: {', '.join(causes)}."

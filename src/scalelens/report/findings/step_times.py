@@ -67,7 +67,7 @@ def _all_left_out(rows: "pl.DataFrame") -> list[FindingSentence]:
     if rows.is_empty() or rows["n_excluded"].sum() < _FEWEST_LEFT_OUT:
         return []
     records, runs = plural(int(rows["n_excluded"].sum()), "step record"), plural(rows.height, "run")
-    text = f"Too short to say: the {records} of {runs} are all left out, most as warm-up. The figure shows them."
+    text = f"Too short to say: the {records} of {runs} are all left out, most as warm-up."
     return [FindingSentence(text, "By which rule each is left out: scalelens query exclusions.")]
 
 

@@ -44,6 +44,7 @@ REMARKS = (
 _OTHER_NAMES = {
     "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
+    "printed_samples_per_s": "printed samples/s", "printed_tokens_per_s": "printed tokens/s",
     "samples_per_wh": "samples/Wh", "tokens_per_wh": "tokens/Wh",
     "device_samples_per_s": "samples/s/device", "device_tokens_per_s": "tokens/s/device",
     "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
