@@ -28,18 +28,20 @@ _LIMIT, _LIMIT_FAR = 0.06, 0.03  # of chance times the share of numbers that fol
 _LEAST_GIVEN = 3
 _FAR_LINES, _NEAR_LINES, _MOST_ROWS, _MOST_NUMBERS, _FEW_ROWS = 25, 10, 16, 16, 4
 _BACK, _BACK_OF_LINES, _BEFORE = 1, 8, 4  # sentences, lines of a report, and sentences whose numbers explain
-_OF_NAMED, _OF_NEXT = 1.5, 2.0  # how much less likely cells, and the sentence after, are meant
+_OF_NAMED, _OF_NEXT = 1.5, 3.0  # how much less likely cells, and the sentence after, are meant
 _CONFIRMED = 0.1  # of the chance, where two ways without a number in common give the same
 _DECADE, _AROUND, _NEARLY = 12, 0.3, 0.012
 _MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
 _LEAST_DIGITS = 2
 _PARTS = 3
+_TELLING = 0.1  # likelihood by chance, below which what gives a number is right
 _ABOUT_ALL = 1.5  # per cent
 _TIME = (("s", 1),)
 _NAMED_POWER = re.compile(rf"([\d.,]+) ?({'|'.join(POWERS)})")
 _TOTAL = re.compile(r"\W*(?:total|sum|all|altogether|overall)\b", re.IGNORECASE)
 _TOGETHER = re.compile(r"\b(?:together|total|all|in all|sum)\b")
 _NO_SUM = re.compile(r"/|\bper\b|mean|average|median|max|min|peak", re.IGNORECASE)
+_ITEM = re.compile(r"\s*[-*+•] ")
 _RANGE = re.compile(r"(?:\d ?%? ?(?:to|or|and|–|-) ?$)")
 
 
@@ -114,7 +116,7 @@ def _around(
     tables: list[tuple[TextTable, list[list[Typed | None]]]],
 ) -> _Around:
     sentence = document.sentences[index]
-    is_line = bool(KEY.match(sentence.text))
+    is_line = bool(KEY.match(sentence.text) or _ITEM.match(sentence.text))
     back = _BACK_OF_LINES if is_line else _BACK
 
     def of(places: Sequence[int]) -> list[Typed]:
@@ -183,14 +185,15 @@ def _looked_at(target: Typed, sentence: Sentence, numbers: list[Typed], around: 
     values = (target.low / target.size, target.high / target.size)
     meant = [way for way in (*near, *of_earlier) if is_meant(target, way, sentence)]
     if is_given(target.number, values, meant):
-        giving = [way for way in meant if is_given(target.number, values, [way])]
-        yield _Seen(target, "near", gives=tuple(n for way in giving for n in way.operands))
+        giving = [way for way in meant if len(way.operands) < _PARTS and is_given(target.number, values, [way])]
+        is_telling = _share_given(target, meant) < _TELLING
+        yield _Seen(target, "near", gives=tuple(n for way in giving for n in way.operands) if is_telling else ())
         return
     far = [way for way in (*near, *of_earlier) if not is_meant(target, way, sentence)]
     for rows in around.tables:
         far += _of_a_table(target, own, rows, sentence)
     given = "far" if is_given(target.number, values, far) else ""
-    sets = ((of_own, 1.0), (of_before, 1.0), (of_named, _OF_NAMED), (of_after, _OF_NEXT))
+    sets = ((of_own, 1.0), (of_before, 1.0), (of_named, _OF_NAMED), (of_after, _OF_NEXT), (of_earlier, _OF_NEXT))
     slips = [found for ways, less in sets if (found := _rarest(target, ways, less, sentence))]
     slip = min(slips, key=lambda each: each.chance) if slips else None
     yield _Seen(target, given, _share_given(target, far) if given else 1.0, slip)
@@ -261,7 +264,7 @@ def _slip(target: Typed, way: Way) -> str:
         return low - room <= value <= high + room
 
     def fit(texts: list[str]) -> bool:
-        return any(fits(float(each)) for each in texts if each[0] != "0" or plain[0] == "0")
+        return any(fits(float(each)) for each in texts if (each[0] == "0") == (plain[0] == "0"))
 
     if fit(swapped(plain)):
         return "two digits are swapped"

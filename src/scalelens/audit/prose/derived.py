@@ -20,6 +20,7 @@ _WIDEST = 1.12  # ends that are farther apart tell nothing
 _LONGEST_SUM = 5
 _FARTHEST = 50  # times as large: what such a value is added to stays nearly the same
 _MOST_EFFICIENT = 130  # per cent
+_RESTS = ("a - b", "a - b - ...")
 _EXPLAINS = ("mean", "100 - s", "1 / (1 - s)", "x - 1", "s × w", "w / s", "(1 ± s) × w", "w / (1 ± s)", "s × n")
 SUM_OF = "the sum of"  # a column; a share of it is meant, but no difference
 _SUMS, _CHANGES = ("a + b", "a + b + ..."), ("1 - a / b", "a / b - 1")
@@ -33,9 +34,13 @@ _MORE = re.compile(
     r"costs?|adds?|added|overhead|gone|lost|loses?|loss|cheaper|better|worse|speed-?up|up|down)\b|[(]"
 )
 _ALL = re.compile(
-    r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|all|plus|and|both)\b|=|\+", re.IGNORECASE
+    r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|plus|both)\b|=|\+", re.IGNORECASE
 )
-_OF_SHARES = re.compile(r"\b(?:together|total|sum|add|points?)\b")
+_OF_SHARES = re.compile(r"\b(?:together|total|sum|add up)\b")
+_POINTS = re.compile(r"\b(?:percentage )?points?\b|\bpp\b")
+_COMPARES = re.compile(
+    r"[\s*$~]*(?:[\w/-]+ )?(?:less|fewer|lower|more|higher|faster|slower|shorter|longer|smaller|larger|earlier|later)\b"
+)
 _MANY = re.compile(r"\b(?:many|more|fewer|fold)\b")
 _REST = re.compile(
     r"\b(?:less|fewer|more|rest|remain\w*|left|lost|loses?|lose|difference|gap|between|saves?|saved|saving|leaving|leaves|"
@@ -96,6 +101,12 @@ def _of_several(target: Typed, same: list[Typed]) -> Iterator[Way]:
                 low, high = total_of(same[k : k + many])
                 numbers = tuple(each.number for each in same[k : k + many])
                 yield Way(low / target.size, high / target.size, "a + b + ...", numbers)
+                whole, *parts = same[k : k + many]
+                low, high = total_of(parts)
+                if high < whole.low:
+                    yield Way(
+                        (whole.low - high) / target.size, (whole.high - low) / target.size, "a - b - ...", numbers
+                    )
 
 
 def _with_shares(target: Typed, operands: Sequence[Typed]) -> Iterator[Way]:
@@ -154,7 +165,13 @@ def kind_of(way: Way) -> str:
     """Sums, changes, differences, and products of two or more: ways of one kind are equally likely."""
     if way.text in _SUMS:
         return "sum"
-    return "change" if way.text in _CHANGES else "difference" if way.text == "a - b" else str(len(way.operands))
+    return "change" if way.text in _CHANGES else "difference" if way.text in _RESTS else str(len(way.operands))
+
+
+def _is_difference(target: Typed, sentence: Sentence) -> bool:
+    """Whether a number is how much more or less something is: "6.7 s longer"."""
+    places = [k for k, number in enumerate(sentence.numbers) if number is target.number]
+    return bool(places and _COMPARES.match(sentence.text[sentence.positions[places[0]][1] :]))
 
 
 def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
@@ -164,6 +181,8 @@ def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
     sums = [n for n in way.operands if n.text.startswith(SUM_OF)]
     if sums and way.text != "a / b":
         return False
+    if way.text not in _RESTS and is_amount(target) and _is_difference(target, sentence):
+        return False
     cells = [n for n in way.operands if n.table is not None]
     if len({(n.table, n.row) for n in cells}) > 1 and len({(n.table, n.cell) for n in cells}) > 1:
         return False
@@ -171,8 +190,10 @@ def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
         return False
     marked = sentence.marked
     if target.type == SHARE:
-        if way.text in _SUMS or way.text == "a - b":
+        if way.text in _SUMS:
             return bool(_OF_SHARES.search(marked))
+        if way.text == "a - b":
+            return bool(_POINTS.search(marked))
         if (way.text == "a / b" or way.text in _CHANGES) and any(
             n.unit == "%" or (not n.unit and "." in n.text) for n in way.operands
         ):
@@ -185,4 +206,4 @@ def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
         return all(n.unit != "%" for n in way.operands) and (not are_counts or bool(_MANY.search(marked)))
     if way.text in _SUMS:
         return bool(_ALL.search(marked))
-    return way.text != "a - b" or bool(_REST.search(marked))
+    return way.text not in _RESTS or bool(_REST.search(marked))
