@@ -67,3 +67,26 @@ def test_ends_of_a_range_and_changes_of_shares_are_left_alone() -> None:
         + "\nThe first 1,000 words supply roughly 78 to 81 % of a text, and 12 % of 17 % differ.\n"
     )
     assert _accused(text) == []
+
+
+def test_lines_of_names_and_values_are_read_as_lines() -> None:
+    text = (
+        "Job efficiency report\n\nState:               COMPLETED\nNodes:               12\nCores per node:      48\n"
+        "Cores:               576\nMemory requested:    2,304 GB\nMemory used:         1,521 GB\n"
+    )
+    document = document_of(text, "job.txt", ".txt")
+    assert not document.tables
+    assert [number.text for sentence in document.sentences for number in sentence.numbers] == [
+        "12", "48", "576", "2,304", "1,521",
+    ]  # fmt: skip
+
+
+def test_table_of_two_columns_stays_a_table() -> None:
+    text = "nodes    time (s)\n1        96.0\n2        48.9\n4        25.2\n"
+    assert len(document_of(text, "table.txt", ".txt").tables) == 1
+
+
+def test_one_more_count_makes_the_total() -> None:
+    text = "Storage: 5 runs with 30 checkpoints of 0.8 TB each are {} TB."
+    assert _accused(text.format("120")) == []
+    assert _accused(text.format("240")) == ["240"]
