@@ -33,9 +33,7 @@ _MORE = re.compile(
     r"rose|increas\w+|decreas\w+|drops?|dropped|falls?|fell|gains?|gained|shrinks?|shrank|grows?|grew|improv\w+|lower\w*|"
     r"costs?|adds?|added|overhead|gone|lost|loses?|loss|cheaper|better|worse|speed-?up|up|down)\b|[(]"
 )
-_ALL = re.compile(
-    r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|plus|both)\b|=|\+", re.IGNORECASE
-)
+_ALL = re.compile(r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|plus|both)\b", re.IGNORECASE)
 _OF_SHARES = re.compile(r"\b(?:together|total|sum|add up)\b")
 _POINTS = re.compile(r"\b(?:percentage )?points?\b|\bpp\b")
 _COMPARES = re.compile(
@@ -203,7 +201,9 @@ def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
         return way.text not in _CHANGES or bool(_MORE.search(marked))
     if target.type == FACTOR and way.text == "a / b":
         are_counts = all(n.text.replace(",", "").isdigit() and n.unit in ("", *COUNTED) for n in way.operands)
-        return all(n.unit != "%" for n in way.operands) and (not are_counts or bool(_MANY.search(marked)))
+        if any(n.unit == "%" or (not n.unit and n.table is None and n not in sentence.numbers) for n in way.operands):
+            return False
+        return not are_counts or bool(_MANY.search(marked))
     if way.text in _SUMS:
         return bool(_ALL.search(marked))
     return way.text not in _RESTS or bool(_REST.search(marked))
