@@ -12,6 +12,7 @@ from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
     bound,
+    closed,
     comparisons,
     conversions,
     copied,
@@ -77,6 +78,7 @@ _STATEMENTS = (
     copied.find,
     records.find,
     prose.find,
+    closed.find,
 )
 _GIVEN_TWICE = "a number that is given twice"
 _MOST_WRONG = 2  # records of a log

@@ -9,7 +9,7 @@ from pathlib import Path
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Bounds, Number, bounds_of
-from scalelens.audit.raw_tables import raw_tables
+from scalelens.audit.raw_tables import RawTable, raw_tables
 from scalelens.audit.tables import table_of
 from scalelens.audit.units import COUNTED
 from scalelens.errors import UserError
@@ -27,6 +27,7 @@ _COMMENT = re.compile(r"(?<!\\)%.*")
 _SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
 _SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
 _SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
+_NAME_AND_VALUE = 2
 _LARGEST = 20_000_000
 _ORDERS = ("100", "1000", "1,000")  # "100x" for 289 h and 2.5 h says how large, not how much
 _ROUGHLY = (Decimal("0.75"), Decimal("1.25"))
@@ -54,7 +55,7 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
     lines = text.splitlines()
     shown = [_without_latex(line) for line in lines] if suffix == ".tex" else lines
     raw = raw_tables(shown, is_csv=suffix == ".csv")
-    read_tables = [table_of(table, index, shown) for index, table in enumerate(raw)]
+    read_tables = [None if _is_list(table) else table_of(table, index, shown) for index, table in enumerate(raw)]
     tables = tuple(table for table in read_tables if table)
     of_tables = {
         line
@@ -99,8 +100,16 @@ def _sentences_of(lines: list[str], of_tables: set[int], keyed: set[int]) -> lis
     return sentences
 
 
+def _is_list(table: RawTable) -> bool:
+    """Whether the lines are names, with a colon each, and their values."""
+    names = [cells[0][0] for _, cells in table.rows if len(cells) == _NAME_AND_VALUE]
+    return len(names) == len(table.rows) and all(name.endswith(":") for name in names)
+
+
 def _with_colon(spaces: re.Match[str]) -> str:
     """A colon and as many spaces as there are between a name and its value."""
+    if spaces.string[: spaces.start()].endswith(":"):
+        return spaces[0]
     return ":" + " " * (len(spaces[0]) - 1)
 
 

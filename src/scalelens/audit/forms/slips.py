@@ -28,11 +28,11 @@ def slip(text: str, low: float, high: float) -> str:
     def fits(value: float) -> bool:
         return low - half <= value <= high + half
 
-    if any(fits(float(each)) for each in _swapped(plain)):
+    if any(fits(float(each)) for each in swapped(plain)):
         return "two digits are swapped"
     if fits(-float(plain)):
         return "the sign is wrong"
-    if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in _replaced(plain)):
+    if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in replaced(plain)):
         return "one digit differs"
     room = _half_of_shorter(plain, half)
     for factor, words in FACTORS.items():
@@ -50,7 +50,7 @@ def _half_of_shorter(plain: str, half: float) -> float:
     return float(Decimal(5).scaleb(-len(shorter.partition(".")[2]) - 1))
 
 
-def _swapped(plain: str) -> list[str]:
+def swapped(plain: str) -> list[str]:
     """The number with two of its digits swapped."""
     places = [k for k, character in enumerate(plain) if character.isdigit()]
     result = set()
@@ -61,7 +61,7 @@ def _swapped(plain: str) -> list[str]:
     return sorted(result - {plain})
 
 
-def _replaced(plain: str) -> list[str]:
+def replaced(plain: str) -> list[str]:
     """The number with one digit replaced, but not by zeros alone."""
     found = [
         plain[:k] + digit + plain[k + 1 :]
@@ -84,11 +84,11 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
         return []
     half = float(Decimal(5).scaleb(-len(plain.partition(".")[2]) - 1))
     digits = len(plain.replace(".", "").strip("0"))
-    result = [(float(each), half, "two digits are swapped") for each in _swapped(plain) if float(each) != float(plain)]
+    result = [(float(each), half, "two digits are swapped") for each in swapped(plain) if float(each) != float(plain)]
     if digits > 4:
         result += [
             (float(each), half, "one digit differs")
-            for each in _replaced(plain)
+            for each in replaced(plain)
             if not (plain.startswith("0.") and each[0] != "0")
         ]
     if not has_unit:

@@ -101,7 +101,9 @@ def find(document: Document) -> Iterator[Finding]:
         marked, numbers = with_spelled(sentence)
         seen: set[int] = set()
         for groups in _stated(marked, numbers):
-            if not (supposed and not groups.is_sure) and id(groups.total) not in seen and (found := _held(groups)):
+            if (supposed and not groups.is_sure) or _has_one_more(groups, numbers):
+                continue
+            if id(groups.total) not in seen and (found := _held(groups)):
                 seen.add(id(groups.total))
                 yield found
 
@@ -137,6 +139,18 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
+
+
+def _has_one_more(groups: _Groups, numbers: list[Number]) -> bool:
+    """Whether one more count makes the total: "5 runs with 30 checkpoints of 0.8 TB each are 120 TB"."""
+    of_three = (groups.total, groups.number, groups.each)
+    size = base(groups.each.unit)[1] / base(groups.total.unit)[1]
+    right = middle(groups.number.bounds) * middle(groups.each.bounds) * size
+    return any(
+        groups.total.low <= right * middle(number.bounds) <= groups.total.high
+        for number in numbers
+        if all(number is not each for each in of_three) and number.text.isdigit() and int(number.text) > 1
+    )
 
 
 def _is_per_another(text: str) -> bool:

@@ -58,7 +58,7 @@ def rarest(
     if is_measured_twice(words, (own[0] - half, own[1] + half) if must_agree else own, (way.low, way.high)):
         return None
     near = [one for one in ways if own[0] <= _DECADE * one.high and one.low <= _DECADE * own[1]]
-    many = _distinct((one.low, one.high) for one in (near if words.endswith("differs") else ways))
+    many = distinct((one.low, one.high) for one in (near if words.endswith("differs") else ways))
     is_ten, is_factor = words.endswith(" ten"), words.startswith("it is off")
     scale = (_TENS if is_ten else 1.0) * (own[0] + own[1]) / (way.low + way.high) if is_factor else 1.0
     width = max(1.0, scale * (way.high - way.low) / (2 * half)) if half else 1.0
@@ -80,7 +80,7 @@ def is_measured_twice(words: str, own: tuple[float, float], right: tuple[float, 
     return words.endswith("differs") and right[0] * (1 - _MEASURED) <= own[1] and own[0] <= right[1] * (1 + _MEASURED)
 
 
-def _distinct(intervals: Iterable[tuple[float, float]]) -> int:
+def distinct(intervals: Iterable[tuple[float, float]]) -> int:
     """How many values there are, those that are the same within their digits counted once."""
     number, end = 0, float("-inf")
     for low, high in sorted(intervals):

@@ -94,7 +94,7 @@ def _of_counts(own: list[Typed], before: list[Typed], document: Document) -> Ite
         others = [each for each in [*own, *before] if each is not target]
         without_step = tuple((atom, power) for atom, power in target.type if (atom, power) != ("step", -1))
         wanted = frozenset({target.type, without_step})
-        ways = [way for way in _ways(target, wanted, others, []) if len(way.operands) == _PAIR]
+        ways = [way for way in products_of(target, wanted, others, []) if len(way.operands) == _PAIR]
         exact = [way for way in ways if way.low == way.high == round(way.low)]
         if len(exact) != 1 or len(ways) > 1 or target.number.hedge:
             continue
@@ -140,14 +140,14 @@ def _accused(
     if digits_of(target.number.text) < _LEAST_DIGITS or not target.type or not target.is_whole:
         return None
     own = (target.low / target.size, target.high / target.size)
-    wanted = _wanted(target, sentence)
-    stated = [*_ways(target, wanted, operands, []), *_between_dates(target, sentence)]
-    of_runs = [(run, list(_ways(target, wanted, operands, run))) for run in every]
-    if any(is_given(target.number, own, ways) for _, ways in of_runs):
+    wanted = wanted_types(target, sentence)
+    stated = [*products_of(target, wanted, operands, []), *_between_dates(target, sentence)]
+    of_runs = [(run, list(products_of(target, wanted, operands, run))) for run in every]
+    if is_given(target.number, own, stated) or any(is_given(target.number, own, ways) for _, ways in of_runs):
         return None
     of_named = [way for run, ways in of_runs if any(run is each for each in named) for way in ways]
     of_all = [way for _, ways in of_runs for way in ways]
-    near = [way for way in _ways(target, wanted, beside, []) if len(way.operands) == _PAIR]
+    near = [way for way in products_of(target, wanted, beside, []) if len(way.operands) == _PAIR]
     for ways in (near, stated, [*stated, *of_named], [*stated, *of_all]):
         limit = _OF_ONE_WAY if len(ways) == 1 and len(ways[0].operands) == _PAIR else _BY_CHANCE
         found = rarest(target.number, own, ways)
@@ -156,7 +156,7 @@ def _accused(
     return None
 
 
-def _wanted(target: Typed, sentence: Sentence) -> frozenset[Type]:
+def wanted_types(target: Typed, sentence: Sentence) -> frozenset[Type]:
     """The types that a number may have: what it is for may be left out, and a power is that of each device."""
     wanted = {target.type}
     atoms = dict(target.type)
@@ -172,7 +172,9 @@ def _wanted(target: Typed, sentence: Sentence) -> frozenset[Type]:
     return frozenset(wanted)
 
 
-def _ways(target: Typed, wanted: frozenset[Type], operands: Sequence[Typed], run: Sequence[Typed]) -> Iterator[Way]:
+def products_of(
+    target: Typed, wanted: frozenset[Type], operands: Sequence[Typed], run: Sequence[Typed]
+) -> Iterator[Way]:
     """Products and quotients of two or three numbers of a wanted type; with a run, those that have a number of it."""
     groups: dict[Type, list[Typed]] = {}
     for each in [*operands, *run]:

@@ -68,7 +68,7 @@ _CO2 = re.compile(r"\b(k?g|t) ?(?:of )?co2\w*", re.I)
 _SPELLED = r"(?:\d|\b(?:one|two|three|four|five|six|eight|ten|twelve|sixteen))"
 _OF = re.compile(rf"{_SPELLED} ?(?:million |billion |k )?(?:[\w-]+ )?(\w+) (?:of|with|each with) $")
 _PLACED = "".join(rf"(?<!{word} )" for word in ("on", "at", "for", "with", "in", "of"))
-_EACH = re.compile(rf"{_PLACED}\b(?:each|every|per|an?|one) (\w+) (?:\w+ ){{1,3}}$")
+_EACH = re.compile(rf"(?:{_PLACED}\b(?:each|every|an?|one)|(?:^|[,;:.(] ?)per) (\w+) (?:\w+ ){{1,3}}$")
 _BATCH = re.compile(r"\bbatch(?: size)?(?: of| is|:| =|=| holds| has)? $")
 _PUE = re.compile(r"\bpue(?: of| is|:| =|=)? $")
 _CURRENCY = re.compile(r"[$€] ?$")
@@ -144,7 +144,7 @@ def typed_of(sentence: Sentence, nouns: Nouns) -> list[Typed]:
     is_of_co2 = bool(re.search(r"co2|carbon|emi(?:t|ssion)", sentence.text, re.IGNORECASE))
     result: list[Typed] = []
     following: tuple[int, tuple[Type, float]] | None = None
-    places = list(_with_places(sentence))
+    places = list(with_places(sentence))
     for number, start in sorted(places, key=lambda pair: -pair[1]):
         if number.low <= 0 or number.unit in ("%", "x") or number.hedge:
             continue
@@ -204,7 +204,7 @@ def bytes_of_a_parameter(sentence: Sentence) -> list[Typed]:
     return [Typed(number, float(size), float(size), (("B", 1), ("parameter", -1)), 1.0, is_whole=False)]
 
 
-def _with_places(sentence: Sentence) -> Iterator[tuple[Number, int]]:
+def with_places(sentence: Sentence) -> Iterator[tuple[Number, int]]:
     for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
         yield number, start
     end = 0
@@ -324,8 +324,8 @@ def _type_of_label(label: str, nouns: Nouns, unit: dict[str, int] | None = None)
     """The type that a label such as "images/s per GPU", "steps per epoch" or "step time" gives."""
     plain = _FILLING.sub(" ", label.lower().replace("_", " "))
     plain = _CO2.sub(r"\1co2", " ".join(plain.split()))
-    if plain == "pue":
-        return (), 1.0
+    if plain in ("pue", "cost", "costs", "price"):
+        return ((), 1.0) if plain == "pue" else ((("money", 1),), 1.0)
     if re.fullmatch(r"batch(?: size)?(?:(?: per | ?/ ?)gpu)?", plain) and not unit:
         powers = {"item": 1, "step": -1, **({"gpu": -1} if "gpu" in plain else {})}
         return tuple(sorted(powers.items())), 1.0
@@ -335,7 +335,9 @@ def _type_of_label(label: str, nouns: Nouns, unit: dict[str, int] | None = None)
             return tuple(sorted({"s": 1, "step" if found[1] == "iteration" else found[1]: -1}.items())), 1.0
         if found := re.search(r"(?:\bper |/ ?)(\w+)$", plain):
             whole = _atom(found[1], nouns)
-            return (tuple(sorted(_over(unit, whole[0]).items())), 1.0) if whole else None
+            if not whole or set(whole[0]) & set(unit):
+                return None
+            return tuple(sorted(_over(unit, whole[0]).items())), 1.0
         return None
     for text in (plain, _QUANTITY.sub("", plain)):
         if joined := _joined(_SPLIT.split(text), nouns):

@@ -12,7 +12,9 @@ from math import prod
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.rarest import is_measured_twice, rarest_slip
 from scalelens.audit.prose.types import (
     Column,
@@ -120,7 +122,7 @@ def _of_formula(
     if len(apart) != 1 or len(agreeing) < _LEAST_AGREEING:
         return
     claimed, given, low, high = apart[0]
-    words = rarest_slip(claimed.number.text, low / claimed.size, high / claimed.size)
+    words = _slip(claimed.number.text, low / claimed.size, high / claimed.size)
     words = words or _slip_of_operand(claimed, given, signs, low, high)
     own = (claimed.low / claimed.size, claimed.high / claimed.size)
     if words and not is_measured_twice(words, own, (low / claimed.size, high / claimed.size)):
@@ -134,6 +136,13 @@ def _is_exact(claimed: Typed, given: list[Typed], signs: tuple[int, ...]) -> boo
     return len(given) > _LEAST_AGREEING and abs(right / own - 1) < _TO_THE_DIGIT
 
 
+def _slip(text: str, low: float, high: float) -> str:
+    """The slip, of which a factor of two, or one of two digits, says enough where other rows agree."""
+    if found := rarest_slip(text, low, high) or slip(text, low, high):
+        return found
+    return "one digit differs" if is_short_slip(text, low, high) else ""
+
+
 def _slip_of_operand(claimed: Typed, given: list[Typed], signs: tuple[int, ...], low: float, high: float) -> str:
     """The slip in a cell that the target follows from."""
     for each, sign in zip(given, signs, strict=True):
@@ -141,7 +150,7 @@ def _slip_of_operand(claimed: Typed, given: list[Typed], signs: tuple[int, ...],
             continue
         ratio = (claimed.low / high, claimed.high / low)
         ends = ratio if sign > 0 else (1 / ratio[1], 1 / ratio[0])
-        if found := rarest_slip(each.number.text, each.low * ends[0] / each.size, each.high * ends[1] / each.size):
+        if found := _slip(each.number.text, each.low * ends[0] / each.size, each.high * ends[1] / each.size):
             return f"in {with_unit(each.number)}: {found}"
     return ""
 
