@@ -30,7 +30,7 @@ ANCHORS = ("solver.cpp:",)
 
 _N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 _LINE = re.compile(
-    r"I(?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6}) +(?P<pid>\d{1,8}) (?:sgd_)?solver\.cpp:\d{1,5}\] +(?P<rest>\S.*?)\"?\s*\Z"
+    r"I(?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6}) +(?P<pid>\d{1,8}) (?:sgd_)?solver\.cpp:\d{1,5}\] +(?P<rest>\S.*)"
 )
 _RECORD = re.compile(rf"Iteration (\d{{1,12}})(?: \(({_N}) iter/s, ({_N})s/(\d{{1,9}}) iters?\))?, loss = ({_N})\Z")
 _RATE = re.compile(rf"Iteration (\d{{1,12}}), lr = ({_N})\Z")
@@ -61,7 +61,7 @@ class Reader:
         found = _LINE.search(line.text)
         if not found:
             return False
-        rows, rest = self.rows, found["rest"]
+        rows, rest = self.rows, found["rest"].rstrip().removesuffix('"').rstrip()
         if record := _RECORD.match(rest):
             self.record(line, found, record)
         elif rate := _RATE.match(rest):

@@ -5,6 +5,7 @@ table have that of their heading.  A noun that is not known by itself counts whe
 "tokens per document".
 """
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -234,12 +235,17 @@ def _before(text: str) -> str:
     )
 
 
+@functools.lru_cache(maxsize=4096)  # a text has the same words again and again
+def _noun(lower: str) -> str | None:
+    """What a word counts, by its own meaning."""
+    return next((atom for atom, words in _NOUNS.items() if any(re.fullmatch(w, lower) for w in words.split())), None)
+
+
 def _atom(word: str, nouns: Nouns) -> tuple[dict[str, int], float] | None:
     """What a word counts or measures."""
     lower = word.lower()
-    for atom, words in _NOUNS.items():
-        if any(re.fullmatch(each, lower) for each in words.split()):
-            return {atom: 1}, 1.0
+    if noun := _noun(lower):
+        return {noun: 1}, 1.0
     if rate := _TFLOPS.fullmatch(lower):
         lower = rate[1]
         if word.endswith("S"):
