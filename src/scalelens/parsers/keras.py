@@ -60,6 +60,7 @@ _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")
 _LEAST_MULTIPLES = 3
+_TO_A_FIFTIETH_S = 25  # an epoch of which whole seconds say so much
 _ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 
@@ -226,12 +227,12 @@ class Reader:
 
 
 def _finer(printed: int, unit_s: float, span_s: int, total: int) -> float:
-    """The time of a step: where its digits leave more open than those of the epoch, what these say of it.
+    """The time of a step: where its digits leave more open than those of the epoch, what these say to a fiftieth.
 
     `449/449 - 598s 1s/step` is 1.33 s.  The epoch may hold a long first step: then the printed time stays.
     """
     mean_s = span_s / total
-    is_finer = span_s > printed and abs(mean_s - printed * unit_s) <= unit_s / 2
+    is_finer = span_s > max(printed, _TO_A_FIFTIETH_S) and abs(mean_s - printed * unit_s) <= unit_s / 2
     return mean_s if is_finer else printed * unit_s
 
 
