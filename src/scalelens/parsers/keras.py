@@ -164,7 +164,7 @@ class Reader:
         counts_steps = spent and spent[3] == "step" and total not in log.samples
         if spent and counts_steps:
             step = ((log.epoch or 0) + 1) * total if train else total
-            step_s = _finer(int(spent[1]), _UNITS[spent[2]], int(bar[3]), total)
+            step_s = _in_seconds(int(spent[1]), _UNITS[spent[2]], int(bar[3]), total)
             row |= {"step": step} | self.time_of_step(step_s, total, values, log, train)
         elif spent:
             values[_PER_SAMPLE] = sample_s = int(spent[1]) * _UNITS[spent[2]]
@@ -226,13 +226,13 @@ class Reader:
         self.rows.metrics(number, row["rank"], row["place"], row.get("step"), named)
 
 
-def _finer(printed: int, unit_s: float, span_s: int, total: int) -> float:
-    """The time of a step: where its digits leave more open than those of the epoch, what these say to a fiftieth.
+def _in_seconds(printed: int, unit_s: float, span_s: int, total: int) -> float:
+    """The time of a step: where it is in whole seconds, the time of the epoch says more, to a fiftieth at least.
 
     `449/449 - 598s 1s/step` is 1.33 s.  The epoch may hold a long first step: then the printed time stays.
     """
     mean_s = span_s / total
-    is_finer = span_s > max(printed, _TO_A_FIFTIETH_S) and abs(mean_s - printed * unit_s) <= unit_s / 2
+    is_finer = unit_s == 1 and span_s > max(printed, _TO_A_FIFTIETH_S) and abs(mean_s - printed) <= unit_s / 2
     return mean_s if is_finer else printed * unit_s
 
 
