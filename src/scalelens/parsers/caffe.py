@@ -5,9 +5,9 @@ Versions: 2014 to 2020
 Yields: steps, metrics, params
 Source: src/caffe/solver.cpp, Solver::Step(), UpdateSmoothedLoss() and TestAll(); src/caffe/solvers/sgd_solver.cpp, ApplyUpdate()
 
-Since 2016 a line states what all iterations since the line before took, with what came between.  Where a test or a snapshot
-did, it has no time.  Before 2016 the time is that between the stamps of two lines, again without a test or a snapshot
-between; glog's stamps have no year, so that no record has a time of its own.  Another process is another launch.  `loss` is
+Since 2016 a line states the time of all iterations since the line before; older lines have the time between their stamps.
+Both include a test or a snapshot, so a line that follows one has no time.  glog's stamps have no year, so no record has a
+`ts`.  Another process is another launch.  `loss` is
 a mean over the iterations that `average_loss` counts.  The outputs of a test are metrics of the iteration at which it was.
 
 Samples:
@@ -40,6 +40,9 @@ _PAUSES = ("Snapshotting", "Testing", "Restoring", "Resuming")
 _LEAP_YEAR = "2000 "
 
 
+_Whose = tuple[int | None, str | None]  # rank and place
+
+
 class _At(NamedTuple):
     """The record before."""
 
@@ -54,33 +57,37 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.before: dict[tuple[int, int | None, str | None], _At] = {}
-        self.paused = False  # since the record before
-        self.tested = 0  # the iteration of the last test
+        self.paused: set[_Whose] = set()  # since the record before
+        self.tested: dict[_Whose, int] = {}  # the iteration of the last test
 
     def take(self, line: Line) -> bool:
         found = _LINE.search(line.text)
         if not found:
             return False
-        rows, rest = self.rows, found["rest"].rstrip().removesuffix('"').rstrip()
+        rows, whose = self.rows, (line.rank, line.location)
+        rest = found["rest"].rstrip().removesuffix('"').rstrip()
         if record := _RECORD.match(rest):
             self.record(line, found, record)
         elif rate := _RATE.match(rest):
-            rows.metrics(line.number, line.rank, line.location, int(rate[1]), [("lr", float(rate[2]), None)])
+            rows.metrics(line.number, *whose, int(rate[1]), [("lr", float(rate[2]), None)])
         elif output := _OUTPUT.match(rest):
             value = float(output[2])
             named = [(f"test/{output[1]}", value, None)] if value == value else []
-            rows.metrics(line.number, line.rank, line.location, self.tested, named)
+            rows.metrics(line.number, *whose, self.tested.get(whose, 0), named)
         elif tests := _TESTS.match(rest):
-            self.paused, self.tested = True, int(tests[1])
+            self.paused.add(whose)
+            self.tested[whose] = int(tests[1])
         elif rest.startswith("Optimization Done"):
             rows.param("outcome", "completed", line.number)
         else:
-            self.paused = self.paused or any(word in rest for word in _PAUSES)
+            if any(word in rest for word in _PAUSES):
+                self.paused.add(whose)
             return False
         return True
 
     def record(self, line: Line, found: re.Match[str], record: re.Match[str]) -> None:
         rows, whose = self.rows, (self.rows.part, line.rank, line.location)
+        paused = whose[1:] in self.paused
         step, loss = int(record[1]), float(record[5])
         before, ts = self.before.get(whose), _time_of(found["stamp"])
         if before and before.pid != found["pid"]:
@@ -92,13 +99,13 @@ class Reader:
         if position.repeated:
             return
         times: dict[str, Any] = {}
-        if ts and before and not self.paused and not position.begins and step > before.step:
+        if ts and before and not paused and not position.begins and step > before.step:
             span_s = float(record[3]) if record[3] else (ts - before.ts).total_seconds()
             steps = step - before.step
             if span_s > 0 and (not record[4] or int(record[4]) == steps):
                 kind = "instant" if steps == 1 else "interval_mean"
                 times = {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": kind}
-        self.paused = False
+        self.paused.discard(whose[1:])
         if ts:
             self.before[whose] = _At(step, found["pid"], ts)
         rows.add(

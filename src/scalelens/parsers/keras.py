@@ -164,7 +164,7 @@ class Reader:
         counts_steps = spent and spent[3] == "step" and total not in log.samples
         if spent and counts_steps:
             step = ((log.epoch or 0) + 1) * total if train else total
-            step_s = _in_seconds(int(spent[1]), _UNITS[spent[2]], int(bar[3]), total)
+            step_s = _mean_of_step(int(spent[1]), _UNITS[spent[2]], int(bar[3]), total)
             row |= {"step": step} | self.time_of_step(step_s, total, values, log, train)
         elif spent:
             values[_PER_SAMPLE] = sample_s = int(spent[1]) * _UNITS[spent[2]]
@@ -226,7 +226,7 @@ class Reader:
         self.rows.metrics(number, row["rank"], row["place"], row.get("step"), named)
 
 
-def _in_seconds(printed: int, unit_s: float, span_s: int, total: int) -> float:
+def _mean_of_step(printed: int, unit_s: float, span_s: int, total: int) -> float:
     """The time of a step: where it is in whole seconds, the time of the epoch says more, to a fiftieth at least.
 
     `449/449 - 598s 1s/step` is 1.33 s.  The epoch may hold a long first step: then the printed time stays.

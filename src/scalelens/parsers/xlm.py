@@ -45,6 +45,9 @@ _EPOCH = re.compile(
 _NEAR_S, _NEAR = 1.0, 0.02  # of the whole seconds of the clock; of the time by the rate
 
 
+_Whose = tuple[int | None, str | None]  # rank and place
+
+
 class _At(NamedTuple):
     """The record before."""
 
@@ -57,8 +60,8 @@ class Reader:
         self.rows = rows
         self.claims: re.Pattern[str] | None = None
         self.batch: int | None = None
-        self.paused = False  # since the record before
-        self.begun: tuple[str, float] | None = None  # the epoch that is open, and its seconds
+        self.paused: set[_Whose] = set()  # since the record before
+        self.begun: dict[_Whose, tuple[str, float]] = {}  # the epoch that is open, and its seconds
         self.before: dict[Any, _At] = {}
         self.clocks: dict[Any, SinceStart] = {}
 
@@ -66,11 +69,9 @@ class Reader:
         self.claims = None
         if record := _RECORD.search(line.text):
             losses, rates = _LOSS.findall(line.text, record.end()), _RATES.search(line.text, record.end())
-            if not losses or not rates:
-                self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            if losses and rates:
+                self.record(line, record, {name: float(value) for name, value in losses}, float(rates[1]))
                 return True
-            self.record(line, record, {name: float(value) for name, value in losses}, float(rates[1]))
-            return True
         if edge := _EPOCH.search(line.text):
             self.epoch(line, edge)
             return False  # other loops print it, too
@@ -90,11 +91,12 @@ class Reader:
 
     def epoch(self, line: Line, edge: re.Match[str]) -> None:
         """The begin or the end of the training of an epoch."""
-        seconds, begun, self.begun = clock_span(edge[1]) or 0.0, self.begun, None
+        seconds, whose = clock_span(edge[1]) or 0.0, (line.rank, line.location)
+        begun = self.begun.pop(whose, None)
         if edge[2] == "Starting":
-            self.begun = edge[3], seconds
+            self.begun[whose] = edge[3], seconds
             return
-        self.paused = True
+        self.paused.add(whose)
         if begun and begun[0] == edge[3] and seconds >= begun[1]:
             self.rows.add(
                 "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
@@ -106,7 +108,8 @@ class Reader:
         rate, ts = float(record[4]), line_time(record[1], line, rows, "%m/%d/%y %H:%M:%S")
         position = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         whose = rows.part, position.attempt, line.rank, line.location
-        paused, self.paused = self.paused, False
+        paused = (line.rank, line.location) in self.paused
+        self.paused.discard((line.rank, line.location))
         if len(losses) == 1:
             (loss,) = losses.values()
         else:

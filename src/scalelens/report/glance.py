@@ -210,7 +210,7 @@ def fitted(block: GlanceBlock, width: int) -> tuple[GlanceBlock, list[str]]:
 
 
 def _least_needed(columns: Sequence[TableColumn]) -> int:
-    """Index of the column that goes first where there is no room for all."""
+    """Index of the column to drop first when the columns do not fit."""
     facts = (k for k, column in enumerate(columns) if k and column.name in _FACTS)
     return next((k for k in facts if _told_apart(columns[k])[0] > _WIDE_FACT), len(columns) - 1)
 

@@ -58,7 +58,8 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = with_names(text)
             own_time = _OWN_TIME.match(text)
             container_time = _CONTAINER_TIME.match(text) or _SYSLOG_TIME.match(text)
-            text, own_rank, own_location = without_prefix(text)
+            bare, own_rank, own_location = without_prefix(text)
+            text = bare if bare == text else with_names(bare)
             text = _JOINED_RANK.sub(r"\1 \2", text)
             if own_time:
                 text = own_time[0] + text
@@ -73,7 +74,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 rank, location = own_rank, own_location
             if points:
                 text = points(text)
-            text = in_english(with_names(text))
+            text = in_english(text)
             if named:
                 text = named(text)
             text = cut.completed(text)

@@ -60,9 +60,9 @@ def rates_of_samples(source: Source, rows: Rows) -> bool:
         return False
     alone = {bar.whose for bar in bars} == {(None, None)}
     attempt, before = 0, dict[Any, int]()
-    for number, (bar, rate) in enumerate(zip(bars, rates, strict=True), 1):
+    for bar, rate in zip(bars, rates, strict=True):
         rank, place = bar.whose
-        epoch = number if bar.epoch is None else bar.epoch
+        epoch = before.get(bar.whose, 0) + 1 if bar.epoch is None else bar.epoch
         attempt += alone and epoch <= before.get(bar.whose, -1)
         before[bar.whose] = epoch
         row = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch}
@@ -74,7 +74,7 @@ def rates_of_samples(source: Source, rows: Rows) -> bool:
             )  # fmt: skip
         if span_s := span_of([one.drawing for one in bar.drawn]):
             rows.add("phases", last.line, **row, phase="epoch", span_s=round(span_s, 6), origin="derived")
-    unit = next(iter(bars)).label.rpartition(" ")[2]
+    unit = bars[0].label.rpartition(" ")[2]
     rows.assigned = [*rows.assigned, ColumnReading(f"{unit}/s", "samples_per_s")]
     return True
 
