@@ -435,8 +435,8 @@ def test_a_figure_without_a_name_is_drawn_once(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     assert invoke("ingest .").exit_code == 0
     drawn = list[str]()
-    asked = plotting.plot
-    monkeypatch.setattr(plotting, "plot", lambda *given: drawn.append(given[1]) or asked(*given))
+    asked = plotting.attempt
+    monkeypatch.setattr(plotting, "attempt", lambda *given, **named: drawn.append(given[1]) or asked(*given, **named))
     assert invoke("plot -o once.json").exit_code == 0
     assert drawn == ["scaling"]
     assert "cannot tell the figure type" in str(invoke("plot -o once.xyz").exception)

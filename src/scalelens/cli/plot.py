@@ -146,15 +146,21 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
 
 
 def _drawn(
-    request: _Request, name: str, parameters: Mapping[str, Any], settings: Mapping[str, Any]
+    request: _Request, name: str, parameters: Mapping[str, Any], settings: Mapping[str, Any], is_asked_for: bool = True
 ) -> "tuple[Plotted, str]":
-    """A chart, and of scaling which sizes it does not show."""
+    """A chart, and of scaling which sizes it does not show.
+
+    Of one that `is_asked_for` a refusal says why that is, and what can be drawn instead.
+    """
     from scalelens.report import plotting
 
     remarks: list[str] = []
     remark = _remark_into(remarks, parameters) if name == _SERIES else None
     given = {**parameters, **({"x": request.x} if request.x else {})}
-    drawn = plotting.plot(request.warehouse, name, None, given, settings, request.folders, remark)
+    draw = partial(plotting.plot, path=None) if is_asked_for else plotting.attempt
+    drawn = draw(
+        request.warehouse, name, parameters=given, settings=settings, query_folders=request.folders, beside=remark
+    )
     return drawn, "".join(remarks[-1:])
 
 
@@ -197,7 +203,7 @@ def _shown(request: _Request, name: str, parameters: Mapping[str, Any]) -> "tupl
     """A chart, or why it cannot be drawn.  Raises UserError where it can, but not with these settings."""
     settings = request.settings(name)
     try:
-        return _drawn(request, name, parameters, settings)
+        return _drawn(request, name, parameters, settings, is_asked_for=False)
     except UserError as refusal:
         if settings and not isinstance(_shown(request._replace(settings=lambda name: {}), name, parameters), UserError):
             raise

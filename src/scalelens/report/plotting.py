@@ -70,6 +70,32 @@ def plot(
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
+    try:
+        plotted = attempt(root, name, parameters, settings, query_folders, beside)
+    except _NothingToDrawError as refusal:
+        question = _question_of(find(name), parameters or {})
+        runs = str(question.parameters.get("runs", ""))
+        about = f"{question.statement}; {other_figures.about(name, runs)}"
+        with Session(root, query_folders, about) as session:
+            why = reasons(session, question)[0]
+            other = other_figures.remedy(session, name, runs)
+            advice = other or not_understood(session) or why.what_to_do
+        because = "" if why.what == NO_RECORD or why.what in str(refusal) else f": {why.what}"
+        raise UserError(f"{refusal}{because}", advice) from None
+    if path is not None:
+        save(plotted, path)
+    return plotted
+
+
+def attempt(
+    root: Path, name: str, parameters: Mapping[str, Any] | None = None, settings: _Settings | None = None,
+    query_folders: tuple[Path, ...] = (), beside: Callable[[Session, Plotted], None] | None = None,
+) -> Plotted:  # fmt: skip
+    """A chart as `plot` draws it, for a caller who has another one where there is nothing to draw.
+
+    Raises UserError there with the chart's own sentence: to find out why takes as long as several charts.
+    Raises UserError otherwise as `plot` does.
+    """
     chart, settings = find(name), dict(settings or {})
     page = page_of(settings)
     if page.unit and not hasattr(chart, "UNITS"):
@@ -88,21 +114,7 @@ def plot(
             beside(session, figure)
         return figure
 
-    try:
-        plotted = in_session(root, drawn, query_folders, about, by_hand=False)
-    except _NothingToDrawError as refusal:
-        question = _question_of(chart, parameters or {})
-        runs = str(question.parameters.get("runs", ""))
-        about = f"{question.statement}; {other_figures.about(name, runs)}"
-        with Session(root, query_folders, about) as session:
-            why = reasons(session, question)[0]
-            other = other_figures.remedy(session, name, runs)
-            advice = other or not_understood(session) or why.what_to_do
-        because = "" if why.what == NO_RECORD or why.what in str(refusal) else f": {why.what}"
-        raise UserError(f"{refusal}{because}", advice) from None
-    if path is not None:
-        save(plotted, path)
-    return plotted
+    return in_session(root, drawn, query_folders, about, by_hand=False)
 
 
 def save(plotted: Plotted, path: Path) -> None:

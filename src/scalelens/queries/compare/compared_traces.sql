@@ -8,6 +8,8 @@
 --
 -- Glance: part name a_step_ns b_step_ns diff_ns diff_share% note
 --
+-- Needs: events
+--
 -- Sources: two_sides, temporal_breakdown, trace_steps, gpu_events, events
 --
 -- Parameters: a, b, steps

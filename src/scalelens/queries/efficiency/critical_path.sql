@@ -26,6 +26,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- When empty: no trace shows what launched the work of its devices
 --
 -- Sources: events, replay_events

@@ -21,6 +21,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- When empty: no trace has power readings of its devices from the same time
 --
 -- Sources: events, gpu_work, inference_iterations, trace_power

@@ -20,6 +20,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power
+--
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
 -- Parameters: runs

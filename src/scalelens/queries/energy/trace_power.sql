@@ -7,6 +7,8 @@
 --
 -- Helper: used by energy_of_trace
 --
+-- Needs: events
+--
 -- Sources: params, gpu_work, power_intervals, power_clock
 --
 -- Parameters: runs

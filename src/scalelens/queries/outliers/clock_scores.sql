@@ -18,6 +18,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power
+--
 -- Sources: metrics, power, members, selected_runs
 --
 -- Parameters: runs

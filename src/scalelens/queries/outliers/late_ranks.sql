@@ -33,6 +33,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: rank_work, collective_arrivals
 --
 -- Parameters: runs, tolerance_us

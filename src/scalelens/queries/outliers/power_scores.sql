@@ -20,6 +20,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power
+--
 -- Sources: power_readings
 --
 -- Parameters: runs

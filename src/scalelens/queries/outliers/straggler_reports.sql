@@ -22,6 +22,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: metrics
+--
 -- When empty: no log has the reports of a straggler detector
 --
 -- Sources: metrics, selected_runs

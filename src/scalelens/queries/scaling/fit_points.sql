@@ -11,6 +11,8 @@
 --
 -- Reference: A. Karp, H. Flatt, Measuring parallel processor performance, CACM 33 (1990)
 --
+-- Needs: runs.devices
+--
 -- Sources: scaling_series
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by

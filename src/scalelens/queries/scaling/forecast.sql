@@ -23,6 +23,8 @@
 --
 -- Glance: series devices doublings speedup efficiency% efficiency_at_least% efficiency_at_most% note
 --
+-- Needs: runs.devices
+--
 -- When empty: not_compared
 --
 -- Sources: fit_points

@@ -25,6 +25,8 @@
 -- Limits: No interval without repeats of both sizes.  No efficiency where the model grows, where none is known, or
 --   where repeats of a size are too unlike.
 --
+-- Needs: runs.devices
+--
 -- When empty: not_compared
 --
 -- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device tflops_printed samples_per_s tokens_per_s

@@ -21,6 +21,8 @@
 --
 -- Glance: series law parameter fitted largest_residual% n_sizes n_runs baseline_devices largest_devices note
 --
+-- Needs: runs.devices
+--
 -- When empty: not_compared
 --
 -- Sources: fit_points

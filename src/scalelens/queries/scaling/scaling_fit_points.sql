@@ -16,6 +16,8 @@
 --
 -- Glance: series law devices speedup fitted_speedup residual% karp_flatt mark
 --
+-- Needs: runs.devices
+--
 -- When empty: not_compared
 --
 -- Sources: fit_points, scaling_fit

@@ -10,6 +10,8 @@
 --
 -- Helper: used by scaling_series
 --
+-- Needs: runs.devices
+--
 -- Sources: runs, params, steps, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by

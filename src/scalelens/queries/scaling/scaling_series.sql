@@ -14,6 +14,8 @@
 --
 -- Helper: used by scaling
 --
+-- Needs: runs.devices
+--
 -- Sources: scaling_points
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by

@@ -14,6 +14,8 @@
 -- Limits: t_tr and t_ep are means over the chosen epochs; t_b is a median of steps, which does not contain a few
 --   stalls.
 --
+-- Needs: runs.devices
+--
 -- When empty: not_compared
 --
 -- Glance: series metric devices nodes n_runs time_s speedup efficiency% note

@@ -15,6 +15,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: events, selected_runs
 --
 -- Parameters: runs

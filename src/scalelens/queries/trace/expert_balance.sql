@@ -19,6 +19,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: events, collective_calls, collective_arrivals
 --
 -- Parameters: runs

@@ -5,6 +5,8 @@
 --
 -- Helper: used by energy_of_trace and inference_phases
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs

@@ -7,6 +7,8 @@
 --
 -- Helper: used by memory_totals, memory_by_site and memory_snapshots
 --
+-- Needs: events
+--
 -- Sources: events, selected_runs
 --
 -- Parameters: runs

@@ -18,6 +18,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: events, memory_allocations, memory_totals, selected_runs
 --
 -- Parameters: runs

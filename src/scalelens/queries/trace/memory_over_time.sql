@@ -12,6 +12,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: memory_totals
 --
 -- Parameters: runs

@@ -6,6 +6,8 @@
 --
 -- Helper: used by memory_over_time, memory_by_site and memory_snapshots
 --
+-- Needs: events
+--
 -- Sources: events, memory_allocations, selected_runs
 --
 -- Parameters: runs

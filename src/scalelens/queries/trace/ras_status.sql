@@ -14,6 +14,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: metrics
+--
 -- When empty: no status of NCCL's RAS was read
 --
 -- Sources: metrics, selected_runs
