@@ -144,7 +144,7 @@ def draw(
         if not answer.table.num_rows:
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
         runs = run_ids(answer.table)
-        if any(place in str(refusal) for place in ("{run}", "{command}")) and "run_id" in rows.columns:
+        if "{run}" in str(refusal) and "run_id" in rows.columns:
             runs = drawable_first(runs, rows, drawn)
         raise UserError(_with_runs(str(refusal), session, runs, name, parameters)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
@@ -256,11 +256,12 @@ def _check_runs(session: Session, name: str, parameters: Mapping[str, Any], most
 def _with_runs(
     refusal: str, session: Session, runs: Sequence[str], name: str, parameters: Mapping[str, Any]
 ) -> str:  # fmt: skip
-    """A refusal with names of runs where a chart leaves room for them, and with the command that draws one run."""
+    """A refusal with names of runs where a chart leaves room for them; where it advises one run, with the command."""
     first, other = [*(in_command(session.run_names, run) for run in runs[:2]), "", ""][:2]
     given = [f"{key}={shlex.quote(str(value))}" for key, value in parameters.items() if key != "runs"]
     command = " ".join(["scalelens plot", name, *given, f'runs="{first}"', "-o", f"{name}.pdf"])
-    return refusal.replace("{command}", command).replace("{run}", first).replace("{other}", other)
+    refusal = refusal.replace(CHOOSE_RUNS, f"choose runs, for example: {command}")
+    return refusal.replace("{run}", first).replace("{other}", other)
 
 
 def _left_out_of(
