@@ -487,7 +487,7 @@ def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path, monkeypatch: pyte
     ran = run("ingest", logs, "-w", home)
     given = [each for line in re.findall(r"scalelens (\w+ .*)", ran.err) for each in line.split(", scalelens ")]
     written = {"report": tmp_path / "report.html", "plot": tmp_path / "figure.pdf"}
-    assert {command.split()[0] for command in given} == {"sql", *written}, ran
+    assert {command.split()[0] for command in given} == {"sql", "query", *written}, ran
     for command in given:
         asked, path = run(*shlex.split(command)), written.get(command.split()[0])
         said = path.read_bytes() if path else asked.out.encode()

@@ -477,6 +477,8 @@ def test_what_is_next_without_steps_is_the_report(run: Run, tmp_path: Path) -> N
     (tmp_path / "power.csv").write_text("timestamp,gpu_power_w\n" + "".join(f"{1.7e9 + k},300\n" for k in range(9)))
     said = run("ingest", tmp_path / "power.csv", "-w", tmp_path / "w").err
     assert "next: scalelens report -o report.html -w" in said
+    assert f"scalelens query energy_reconciled -w {tmp_path / 'w'}" in said, "a table, too"
+    assert run("query", "energy_reconciled", "-w", tmp_path / "w").out.count("\n") > 1
 
 
 def test_what_is_next_draws_a_figure_of_any_folder(run: Run, tmp_path: Path) -> None:

@@ -92,6 +92,31 @@ def test_a_number_that_the_values_do_not_follow_is_no_axis() -> None:
     assert number_sweep.of(runs, "e") is None
 
 
+def test_runs_of_one_number_have_no_order_that_the_values_could_follow() -> None:
+    """Repeats come in the order of a clock that the energies follow: their own number is no axis all the same."""
+    runs = [
+        {"run_id": f"{repeat}{clock}", "name": f"c{clock}x_r{repeat}", "e": 1.0 + clock / 100}
+        for repeat in range(1, 7) for clock in CLOCKS
+    ]  # fmt: skip
+    swept = number_sweep.of(runs, "e")
+    assert swept is not None and swept.label == "c…x"
+    baselines = [{"run_id": f"b{k}", "name": f"base_r{k}", "e": 1.5} for k in range(1, 7)]
+    assert number_sweep.of([*runs, *baselines], "e") is None, "the clock is not known of all"
+
+
+def test_folders_without_which_the_values_jump_make_series() -> None:
+    runs = [
+        {"run_id": f"{folder}{clock}", "name": f"clk{clock}_{k}", "path": f"/study/{folder}/clk{clock}.csv",
+         "e": factor * (3.0 + (clock / 1900 - 1) ** 2)}
+        for folder, factor in (("conv", 1.0), ("gemm", 70.0)) for k, clock in enumerate(CLOCKS)
+    ]  # fmt: skip
+    for number, run in enumerate(runs):
+        run["name"] = f"{run['name']}_{number}"
+    swept = number_sweep.of(runs, "e")
+    assert swept is not None and swept.label == "clk"
+    assert {point["series"] for point in swept.points} == {"conv", "gemm"}
+
+
 def test_a_bare_number_is_no_axis() -> None:
     """Such as a time, which no word explains, even where the values follow it."""
     runs = [{"run_id": f"{k}", "name": f"job_{k}", "e": 1.0 + k} for k in range(60)]

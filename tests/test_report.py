@@ -493,7 +493,8 @@ def test_a_score_among_metrics_is_told_and_drawn_as_plot_draws_it(tmp_path: Path
         "Top1_val goes from 14 to 54.", "Top1_val goes from 12 to 52.",
     ]  # fmt: skip
     (of_scaling,) = (article for article in made.articles if article.name == "scaling")
-    assert of_scaling.nothing == "2 runs: no record times a step. Run by run: scalelens query not_compared."
+    command = f"scalelens query not_compared -w {tmp_path / 'w'}"
+    assert of_scaling.nothing == f"2 runs: no record times a step. Run by run: {command}", "as it can be pasted"
 
 
 def test_rates_of_devices_that_logs_print_without_step_times_are_the_first_figure(tmp_path: Path) -> None:

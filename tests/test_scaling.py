@@ -460,3 +460,31 @@ def test_first_batches_are_not_a_whole_epoch_of_more_samples_or_time(
 def test_epochs_whose_later_batches_are_missing_are_not_counted(warehouse: Warehouse) -> None:
     logged_batches(warehouse, [[*range(1, 11)], [*range(501, 511)], [*range(1001, 1011)]])
     assert warehouse.column("SELECT n_epochs FROM work_done()") == [None]
+
+
+def test_a_series_is_named_by_its_device_where_versions_change_with_it(tmp_path: Path) -> None:
+    """And by the versions where these alone tell series apart; a printed median is not a mean with the warm-up."""
+    machines = [("v100", "12.6", 2.0), ("a100", "13.0", 1.0)]
+
+    def measure(folder: Path, machines: list[tuple[str, str, float]]) -> list[str]:
+        folder.mkdir()
+        for device, version, factor in machines:
+            for size in (1, 2):
+                text = json.dumps({
+                    "world_size": size, "nodes": 1, "model": "resnet50", "batch_size_per_gpu": 64,
+                    "global_batch_size": 64 * size, "precision": "fp16", "warmup_steps": 20, "bench_steps": 200,
+                    "mean_step_sec": factor * 0.11, "p50_step_sec": factor * 0.1,
+                    "images_per_sec_global": 64 * size / (factor * 0.11), "torch_version": f"2.12.0+cu{version}",
+                    "cuda_version": version, "device_name": f"NVIDIA {device.upper()}",
+                }, indent=2)  # fmt: skip
+                (folder / f"{device}_{version}_{size}.json").write_text(text)
+        scalelens.ingest(folder, warehouse=folder / "w")
+        rows = scalelens.query("scaling", warehouse=folder / "w")
+        assert not any("mean" in (note or "") for note in rows["note"])
+        return sorted({series.partition(" · weak")[0] for series in rows["series"]})
+
+    assert measure(tmp_path / "devices", machines) == [
+        "resnet50 · fp16 · device_model nvidia a100", "resnet50 · fp16 · device_model nvidia v100",
+    ]  # fmt: skip
+    of_versions = measure(tmp_path / "versions", [("a100", "12.6", 2.0), ("a100", "13.0", 1.0)])
+    assert len(of_versions) == 2 and all("cuda_version" in series for series in of_versions)

@@ -6,7 +6,8 @@ Encodings:
     x        left: the epochs done, if the records say them, else the step; right: the time since the run began.  With
              `--x epochs`, `steps`, `tokens`, `hours` or `energy` one panel, against that
     y        the score: accuracy in percent, or the loss, logarithmic where it spans a factor of 1000
-    color    a run; of more than twelve the best and the median, the others are thin and gray
+    color    a run; of more than twelve the best and the median, the others are thin and gray: by the best validation,
+             else by the last tenth of the training, as its first records say nothing
     marker   a validation, joined by a line
     thin     records of the training itself, or with `smooth=20` the mean of 20 around each
     caption  records, where an epoch's values stand, and where the time starts; no record is left out
@@ -14,6 +15,7 @@ Source: figures of accuracy against epoch and time in the results of MLPerf Trai
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,6 +36,8 @@ FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _MOST_LETTERS = 4  # of a label left of a panel, as in axes
+_HIGHER_IS_BETTER = re.compile(r"(?i)(?:^|[^a-z])(?:acc|top.?\d|prec|recall|map\b|bleu|rouge|dice|iou|f1)(?!.*loss)")
+_AT_THE_END = pl.col("score").tail((pl.len() + 9) // 10).mean()
 _COURSE = 3  # records that have one, and runs among which one is in the middle
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
@@ -141,9 +145,11 @@ def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, 
     series = rows["label"].unique().to_list()
     if len(series) <= style.MOST_SERIES:
         return rows, style.looks(sorted(series, key=words.natural), page)
-    is_lower_better = score != "accuracy"
-    judged = rows.filter(pl.col("phase").ne_missing("train")) if _all_validated(rows) else rows
-    best = pl.min("score") if is_lower_better else pl.max("score")
+    is_lower_better = not _HIGHER_IS_BETTER.search(score)
+    judged, best = rows, _AT_THE_END
+    if _all_validated(rows):
+        judged = rows.filter(pl.col("phase").ne_missing("train"))
+        best = pl.min("score") if is_lower_better else pl.max("score")
     followed = judged.filter(pl.col("n_points") >= _COURSE)  # one or two points show no course
     judged = followed if followed["run_id"].n_unique() >= _COURSE else judged
     chosen = highlights(names, dict(judged.group_by("run_id").agg(best).iter_rows()), is_lower_better, page)

@@ -14,7 +14,7 @@ _RECORDS = {
     "checkpoint": ("record with a checkpoint", "records with a checkpoint"),
     "skipped": ("record with skipped iterations", "records with skipped iterations"),
     "implausible": ("time that cannot be true", "times that cannot be true"),
-    "summary": ("summary mean of steps logged elsewhere", "summary means of steps logged elsewhere"),
+    "summary": ("summary mean of steps that other records time", "summary means of steps that other records time"),
     "not_steady": ("record before the steady state", "records before the steady state"),
     "ambiguous": ("record of an unknown launch or rank", "records of an unknown launch or rank"),
 }

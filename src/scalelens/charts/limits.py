@@ -4,7 +4,7 @@ import polars as pl
 
 from scalelens.errors import UserError
 
-# What a hint says: report/plotting.py knows the names of the runs.
+# What a hint says: report/plotting.py knows the names of the runs, and says the command that draws one instead.
 CHOOSE_RUNS = 'choose runs, for example runs="{run}"'
 _MOST_MARKS = 20_000  # separate ones: 5 MB, and a few seconds to draw
 

@@ -1,26 +1,26 @@
 """Runs over a number in their names that their values follow: a sweep of a clock, a batch or a size.
 
 `clk2865_r1` and `clk1785_r2` are drawn over `clk`.  A piece of few alternatives without which the values jump, such as
-a model, makes series.
+a model, makes series; so do the folders or files of the runs.
 """
 
 import math
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import fmean, median, pvariance
 from typing import Any, NamedTuple
 
 import altair as alt
 
-from scalelens.charts import axes, name_groups, style, words
+from scalelens.charts import axes, name_groups, run_labels, run_strips, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.name_groups import Piece
 from scalelens.charts.style import Row
 
 _NUMBERED = re.compile(r"([A-Za-z]*)[-=]?(\d+(?:\.\d+)?)([A-Za-z]*)")
 _FEWEST_NUMBERS = 4
-_MOST_SERIES = 6
+_MOST_SERIES = 8
 _SMOOTHER = 0.5  # of the squared jumps between neighbors, at most as many are left within series
 _FOLLOWING = 1.0  # von Neumann's ratio: 2 for values in any order, 0 for a smooth course
 _NO_SCATTER = 1e-18  # of logarithms: rounding
@@ -43,10 +43,21 @@ class _Order(NamedTuple):
     series: Piece
 
     def jumps(self, logs: Sequence[float]) -> float:
-        """The mean squared difference between neighbors; infinite if there are none."""
-        order = sorted(range(len(logs)), key=lambda k: (self.series[k], self.numbers[k]))
-        pairs = [(j, k) for j, k in pairwise(order) if self.series[j] == self.series[k]]
-        return fmean((logs[j] - logs[k]) ** 2 for j, k in pairs) if pairs else math.inf
+        """The mean squared difference between neighbors; infinite if there are none.
+
+        Runs of one number have no order among them: the mean over all orders counts, not that in which they come.
+        """
+        at: dict[str, dict[float, list[float]]] = {}
+        for name, number, log in zip(self.series, self.numbers, logs, strict=True):
+            at.setdefault(name, {}).setdefault(number, []).append(log)
+        squares, pairs = 0.0, 0
+        for of_series in at.values():
+            ordered = [of_series[number] for number in sorted(of_series)]
+            squares += sum(2 * len(alike) * pvariance(alike) for alike in ordered)
+            for one, next_one in pairwise(ordered):
+                squares += (fmean(one) - fmean(next_one)) ** 2 + pvariance(one) + pvariance(next_one)
+            pairs += sum(map(len, ordered)) - 1
+        return squares / pairs if pairs else math.inf
 
     def ratio(self, logs: Sequence[float]) -> float:
         """Von Neumann's: the jumps over the scatter within series; infinite without scatter."""
@@ -64,8 +75,9 @@ def of(runs: Sequence[Row], value: str) -> _Sweep | None:
     if any(run[value] <= 0 for run in runs):
         return None
     logs = [math.log(run[value]) for run in runs]
+    folders = _folders(runs)
     orders = [
-        _with_series(*numbered, [other for other in pieces if other is not piece], logs)
+        _with_series(*numbered, [*(other for other in pieces if other is not piece), *folders], logs)
         for piece in pieces
         if (numbered := _numbers(piece))
     ]
@@ -77,6 +89,13 @@ def of(runs: Sequence[Row], value: str) -> _Sweep | None:
         for run, number, name in zip(runs, best.numbers, best.series, strict=True)
     ]
     return _Sweep(best.label, sorted(points, key=lambda point: (words.natural(point["series"]), point["number"])))
+
+
+def _folders(runs: Sequence[Row]) -> list[Piece]:
+    """The folder or file of each run, where these put the runs in groups."""
+    groups = run_strips.grouped({run["run_id"]: run_labels.fact(run, "path") for run in runs})
+    of_run = {run: name for name, group in groups.items() for run in group}
+    return [tuple(of_run[run["run_id"]] for run in runs)] if len(of_run) == len(runs) else []
 
 
 def _numbers(piece: Piece) -> tuple[str, list[float]] | None:

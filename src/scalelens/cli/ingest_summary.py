@@ -12,6 +12,7 @@ from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport
+    from scalelens.parsing.part_facts import PartFacts
     from scalelens.runs.run import Run
     from scalelens.warehouse.live import Live
     from scalelens.warehouse.records import Entry
@@ -135,6 +136,11 @@ def _may_be_drawn(live: "Live", runs: Sequence["Run"]) -> bool:
     return any(not _OF_COLLECTIVES.issuperset(entry.formats) for entry in of_events)
 
 
+def _has_energy(facts: "PartFacts") -> bool:
+    """Whether a part has an energy, or readings of power over a time that gives one."""
+    return bool(facts.rows.get("energy")) or (facts.measured is not None and facts.measured[0] < facts.measured[1])
+
+
 def _print_runs(warehouse: Path) -> None:
     """How many runs the warehouse holds, and how they ended."""
     from scalelens.runs.joining import runs_of
@@ -150,6 +156,8 @@ def _print_runs(warehouse: Path) -> None:
     following = "scalelens query runs_overview" if has_steps else "scalelens report -o report.html"
     if _may_be_drawn(live, runs):
         following += ", scalelens plot -o figure.pdf"
+    if not has_steps and any(_has_energy(part.facts) for run in runs for part in run.parts):
+        following += ", scalelens query energy_reconciled"
     outcomes = Counter(_OUTCOMES.get(run.outcome[0], run.outcome[0].replace("_", " ")) for run in runs)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     how = f" {_UNKNOWN}" if outcomes.keys() == {_UNKNOWN} else f" ({ended})"

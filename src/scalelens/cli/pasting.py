@@ -9,13 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from scalelens.cli.options import WAREHOUSE
-
-_ASKED = (
-    "query|plot|sql|report|explore|compare|history|next-runs|check|compact|gc|ingest|forget|connect|export|shell|"
-    "numbers|audit|bundle|mcp|review|verify|trace"
-)
-# A command with its words, up to what ends it in a sentence.
-_ADVISED = re.compile(rf"\bscalelens (?:{_ASKED})\b(?: (?:[\w=.-]*\"[^\"]*\"|[\w=.-]*'[^']*'|[^\s;,()\"']+))*")
+from scalelens.report.text import commands
 
 
 def pasted(words: Sequence[str], warehouse: Path, folders: Sequence[Path] = ()) -> str:
@@ -27,9 +21,7 @@ def pasted(words: Sequence[str], warehouse: Path, folders: Sequence[Path] = ()) 
 def in_warehouse(text: str) -> str:
     """A message whose commands are about the warehouse that was named on the command line."""
     place = _named_on_command_line()
-    if not place:
-        return text
-    return _ADVISED.sub(lambda match: match[0] if " -w " in match[0] else f"{match[0]} -w {_quoted(place)}", text)
+    return commands.in_warehouse(text, place) if place else text
 
 
 def _named_on_command_line() -> str:

@@ -1,7 +1,6 @@
 """The articles of a report: each a question with its sentences, its chart and its table."""
 
 import hashlib
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -16,6 +15,7 @@ from scalelens.report import other_figures, rendering
 from scalelens.report.asking import Asking, ReportTable
 from scalelens.report.findings.step_times import PLACE as PLACE_OF_STEPS
 from scalelens.report.plotting import draw
+from scalelens.report.text.commands import as_sentence, in_warehouse
 from scalelens.report.text.sentences import FindingSentence
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ Modules = Sequence[tuple[str, ModuleType]]
 FIRST_CHART = "scaling"  # that `plot` draws without a name
 LEAST_WEIGHT = 0.03  # a finding changes a conclusion from a difference on that jobs of one system seldom show
 _MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
-_ENDS_WITH_COMMAND = re.compile(r"\bscalelens [^;]+\Z")
 _WIDE = {"width": "double"}  # settings of the charts
 _HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones
 
@@ -110,7 +109,11 @@ def in_order(articles: list[Article]) -> list[Article]:
 
 def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: _Chart | None) -> Article:
     """A finding with its chart, which is drawn where something was found."""
-    sentences = module.sentences(_first_of(rows, drawn.run if drawn else ""), asking.names)
+    place = _place(asking)
+    sentences = [
+        sentence._replace(doubt=in_warehouse(sentence.doubt, place))
+        for sentence in module.sentences(_first_of(rows, drawn.run if drawn else ""), asking.names)
+    ]
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
     shown = drawn or (
         _first_chart(asking, module, _charts_of(module, rows), rows, _WIDE)
@@ -121,7 +124,7 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
         name,
         module.question(rows) if hasattr(module, "question") else (module.__doc__ or "").strip(),
         sentences,
-        "" if sentences else _why_nothing(asking, module, rows),
+        "" if sentences else in_warehouse(_why_nothing(asking, module, rows), place),
         shown,
         asking.table(module.SQL, module.GLANCE, rows),
         hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
@@ -147,7 +150,7 @@ def _why_nothing(asking: Asking, module: ModuleType, rows: "pl.DataFrame") -> st
         first, *others = reasons(session, asked)
     why = f"{first.what[:1].upper()}{first.what[1:]}{f'; {others[0].what}' if others else ''}"
     run_by_run = asking.session.queries[module.QUERY].when_empty
-    return f"{why}.{f' Run by run: scalelens query {run_by_run}.' if run_by_run else ''}"
+    return f"{why}.{f' Run by run: scalelens query {run_by_run}' if run_by_run else ''}"
 
 
 def _charts_of(module: ModuleType, rows: "pl.DataFrame") -> tuple[str, ...]:
@@ -198,19 +201,24 @@ def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Ma
     """Draws a chart.  One that refuses, or would be too large, says why."""
     asked = _command(name, parameters)
     if asked in asking.too_large:
-        return _too_large(name)
+        return _too_large(asking, name)
     try:
         drawn = draw(asking.session, name, parameters, settings, asking.answer)
     except UserError as refusal:
-        end = "" if _ENDS_WITH_COMMAND.search(str(refusal)) else "."  # which would be copied with it
-        return _Chart("", f"There is no figure here: {refusal}{end}")
+        return _Chart("", in_warehouse(as_sentence(f"There is no figure here: {refusal}"), _place(asking)))
     svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page, _MOST_CHART_BYTES)
     if not svg:
         asking.too_large.add(asked)
-        return _too_large(name)
+        return _too_large(asking, name)
     runs = drawn.rows["run_id"].unique().to_list() if "run_id" in drawn.rows.columns else []
     return _Chart(svg, "", run=runs[0] if len(runs) == 1 else "")
 
 
-def _too_large(name: str) -> _Chart:
-    return _Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
+def _too_large(asking: Asking, name: str) -> _Chart:
+    text = f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf"
+    return _Chart("", in_warehouse(text, _place(asking)))
+
+
+def _place(asking: Asking) -> str:
+    """Where the warehouse is, for the commands of the page."""
+    return str(asking.session.root)

@@ -76,6 +76,7 @@ class Content(NamedTuple):
     n_power: int = 0  # readings, none of which has a time, counted where nothing was found
     n_times: int = 0  # of steps, counted where nothing was found
     unread: _Unread | None = None  # looked for where nothing was found
+    place: str = ""  # of the warehouse, for commands
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -116,6 +117,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
         0 if has_findings else asking.rows(_POWER_SQL).item(),
         0 if has_findings else asking.rows(_TIMES_SQL).item(),
         None if has_findings else _unread(asking),
+        str(session.root),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from scalelens.report.articles import Article
 from scalelens.report.content import Content
 from scalelens.report.html_tables import inert
+from scalelens.report.text.commands import in_warehouse
 from scalelens.report.text.sentences import FindingSentence, KeyNumber, plural
 
 _MOST_WARNINGS = 2
@@ -132,8 +133,8 @@ def _nothing(content: Content) -> str:
         )
     if not any(article.sentences and not article.is_minor for article in content.articles):
         metrics = (
-            f"They have {plural(content.n_metrics, 'metric')}: "
-            'scalelens sql "SELECT run_id, name, value FROM metrics". '
+            f" They have {plural(content.n_metrics, 'metric')}: "
+            + in_warehouse('scalelens sql "SELECT run_id, name, value FROM metrics"', content.place)
             if content.n_metrics
             else ""
         )
@@ -143,7 +144,7 @@ def _nothing(content: Content) -> str:
             found = f"{times}, no traces, and no time of their {plural(content.n_power, 'power reading')}"
         return (
             f"The logs contain {found}, so there is nothing {_else(content)}to conclude. {_unread(content)}"
-            f"{metrics}What each question would need is listed under Also checked."
+            f"What each question would need is listed under Also checked.{metrics}"
         )
     return (
         "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "

@@ -268,12 +268,12 @@ def _check_runs(session: Session, name: str, parameters: Mapping[str, Any], most
 def _with_runs(
     refusal: str, session: Session, runs: Sequence[str], name: str, parameters: Mapping[str, Any]
 ) -> str:  # fmt: skip
-    """A refusal with names of runs where a chart leaves room for them, and with the command that draws one run."""
-    names = [*(in_command(session.run_names, run) for run in runs[:2]), *("", "")]
+    """A refusal with names of runs where a chart leaves room for them; where it advises one run, with the command."""
+    first, other = [*(in_command(session.run_names, run) for run in runs[:2]), "", ""][:2]
     given = [f"{key}={shlex.quote(str(value))}" for key, value in parameters.items() if key != "runs"]
-    example = " ".join(["scalelens plot", name, *given, 'runs="{run}"', "-o", f"{name}.pdf"])
-    refusal = refusal.replace(CHOOSE_RUNS, CHOOSE_RUNS.replace(' runs="{run}"', f": {example}"))
-    return refusal.replace("{run}", names[0]).replace("{other}", names[1])
+    command = " ".join(["scalelens plot", name, *given, f'runs="{first}"', "-o", f"{name}.pdf"])
+    refusal = refusal.replace(CHOOSE_RUNS, f"choose runs, for example: {command}")
+    return refusal.replace("{run}", first).replace("{other}", other)
 
 
 def _left_out_of(

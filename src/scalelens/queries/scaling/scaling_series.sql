@@ -79,7 +79,7 @@ configurations AS (
         median(tokens_per_s) AS tokens_per_s,
         sum(model_tflops * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS model_tflops,
         median(printed_tflops) AS printed_tflops,
-        bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
+        bool_or(regexp_matches(value_kinds, 'running|epoch|run_mean')) AS is_smoothed,
         max(scatter) AS scatter, is_unlike, any_value(fastest_and_slowest) AS fastest_and_slowest,
         max(mean_s / step_s) AS mean_over_median,
         bool_or(contains(held, 'device_model ')) AS has_device_model, any_value(batch_note) AS batch_note
@@ -124,9 +124,16 @@ common_pieces AS (
     SELECT p.name, piece FROM pieces AS p
     JOIN (SELECT name, count(DISTINCT (held, study, held_of_model)) AS n FROM pieces GROUP BY name) AS all_of USING (name)
     GROUP BY p.name, piece, n HAVING count(DISTINCT (held, study, held_of_model)) = n),
+-- Versions change with the machine, say: where the other pieces keep all series of a name apart, these do without them.
+told AS (
+    SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS with_versions,
+        string_agg(piece, ', ' ORDER BY piece) FILTER (NOT regexp_matches(piece, '^\w*_version ')) AS without_versions
+    FROM pieces ANTI JOIN common_pieces USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model),
 apart AS (
-    SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS apart
-    FROM pieces ANTI JOIN common_pieces USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
+    SELECT name, held, study, held_of_model,
+        if(count(DISTINCT without_versions) OVER (PARTITION BY name) = count(*) OVER (PARTITION BY name),
+            without_versions, with_versions) AS apart
+    FROM told)
 SELECT concat_ws(' · ', nullif(m.name, ''), apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
     m.precision, nodes, devices, global_batch_size, n_runs, n_steps, time_s,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, repeat_times_s[1]) ELSE within_run.low END AS time_s_low,

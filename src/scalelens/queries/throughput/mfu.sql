@@ -126,7 +126,7 @@ SELECT run_id, model, w.precision, devices, device,
     notes([
         CASE WHEN peak_of = 'fp32' AND tf32_tflops > fp32_tflops
             THEN format('with TF32 allowed the peak is {:g} TFLOP/s', tf32_tflops) END,
-        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_')
+        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_mean')
             THEN 'the times are means that may include the warm-up' END,
         CASE WHEN mfu IS NOT NULL AND attention = 'auto' AND attention_counted = 'full' AND NOT scores_all
             THEN 'if only masked tokens are scored, as usual for BERT, fewer operations are needed than counted' END,

@@ -39,4 +39,4 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "The folder does not have the layout of an MLPerf submission."
-    return "No benchmark has enough results for MLPerf's score: scalelens query mlperf_scores."
+    return "No benchmark has enough results for MLPerf's score: scalelens query mlperf_scores"

@@ -63,14 +63,15 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 
 def _in_order(rows: "pl.DataFrame") -> list[dict[str, Any]]:
-    """Validations of the accuracy first, then those of the loss, then records of the training."""
+    """Validations of the accuracy first, then those of the loss, then records of the training, by how they end."""
     known = [row for row in rows.iter_rows(named=True) if row["best_score"] is not None]
     known = [row for row in known if row["score_name"] != "accuracy" or row["best_score"] >= LEAST_ACCURACY]
     known = [row for row in known if row["phase"] == "validation" or row["n_values"] >= _LEAST_VALUES]
 
     def place(row: Mapping[str, Any]) -> tuple[bool, str, float]:
         sign = 1 if "loss" in row["score_name"].lower() else -1
-        return row["phase"] != "validation", row["score_name"], sign * row["best_score"]
+        score = row["best_score"] if row["phase"] == "validation" else row["last_score"]
+        return row["phase"] != "validation", row["score_name"], sign * score
 
     return sorted(known, key=place)
 

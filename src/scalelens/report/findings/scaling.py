@@ -44,7 +44,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         text = f"No series has the runs on {_listed(others)} devices."
         told = [
             *told[: MOST - 1],
-            FindingSentence(text, "Why, run by run: scalelens query not_compared."),
+            FindingSentence(text, "Why, run by run: scalelens query not_compared"),
             *told[MOST - 1 :],
         ]
     if told and (split := split_series.remark(rows["series"].to_list(), rows["devices"].to_list())):
@@ -146,4 +146,4 @@ def _of_unknown(rows: "pl.DataFrame") -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No two runs differ only in size. Why each run is left out: scalelens query not_compared."
+    return "No two runs differ only in size. Why each run is left out: scalelens query not_compared"

@@ -68,7 +68,7 @@ def _all_left_out(rows: "pl.DataFrame") -> list[FindingSentence]:
         return []
     records, runs = plural(int(rows["n_excluded"].sum()), "step record"), plural(rows.height, "run")
     text = f"Too short to say: the {records} of {runs} are all left out, most as warm-up."
-    return [FindingSentence(text, "By which rule each is left out: scalelens query exclusions.")]
+    return [FindingSentence(text, "By which rule each is left out: scalelens query exclusions")]
 
 
 def _intervals(sure: int, runs: int) -> str:
