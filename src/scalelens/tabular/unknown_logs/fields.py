@@ -73,10 +73,11 @@ _LOSS_AT = re.compile(
 _LOSS_OF = re.compile(r"oss (?:at|after|for|in|of) ")  # where one of these may be
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
-    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
+    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )(?<!elapsed )"
+    r"(?:elapsed )?time(?: taken| spent| used| elapsed| cost)?"
     r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) "
     r"(?P<open>\[)?(?P<count>\d+(?: ?/ ?\d+)?)(?(open)\])"
-    r" ?(?:is|was|took|:|=)? ?(?=\d)",
+    r" ?(?:is|was|took)? ?[:=]? ?(?=\d)",
     re.IGNORECASE,
 )
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
