@@ -26,6 +26,12 @@ count with a name is not a count; where the number after `/` changes from line t
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
 may be cut: a problem.
 
+A line in quotes is read without them, but not the strings of a JSON document.  `[Time: 0:2:15]` is 2 min 15 s, and
+`0:00:12.4s elapsed` below a line of each epoch is that of the epoch where it goes up and down.  A time that grows and goes
+back only where the epochs do is since each training began, also where the line says that the epoch completed in it; two
+times of one epoch that are unlike are of different work, and not read.  Where nothing tells which bars train, the times of
+epochs that lines state are read even so.
+
 A JSON object at the end of a line, or as a whole line among others, is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs,
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 

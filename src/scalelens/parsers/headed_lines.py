@@ -136,6 +136,11 @@ def read(source: Source, rows: Rows) -> str | None:
     return None
 
 
+def _begun(number: int, text: str, cells: dict[str, Any]) -> TableRecord:
+    """The record of a heading, of which nothing more is known yet."""
+    return TableRecord(number, {name: value for name, value in cells.items() if value is not None}, None, text)
+
+
 def _counts_alone(shape: Shape, role: str) -> bool:
     """Whether its lines count steps or epochs that rise, and hold no other number."""
     if role == "step" and _counts_both(shape):
@@ -210,18 +215,19 @@ class _Blocks:
                 if self.own_total and parts.parsed.fields[0].total != self.own_total:
                     pause, left[whose] = True, 0
                     continue
+                last = opened.get(whose)
+                if last and (last.line, last.text) == (number - 1, text):
+                    continue  # as two ranks print it
                 launches.take(number, whose)
-                if whose in opened:
-                    yield opened[whose]
+                if last:
+                    yield last
                 self.after_pauses |= {number} if pause else set()
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = self.counted(parts.parsed.fields) if whole else {}
-                self.begun_anew += self.is_anew(opened.get(whose), count)
+                self.begun_anew += self.is_anew(last, count)
                 under_rule, stamp = True, parts.parsed.stamp
                 now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
-                cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
-                cells = {name: value for name, value in cells.items() if value is not None}
-                opened[whose] = TableRecord(number, cells, None, text)
+                opened[whose] = _begun(number, text, {"rank": rank, "worker": location, BY_CLOCK: now, **count})
                 left[whose] = self.lines_below
                 continue
             launches.look(raw := text.encode())

@@ -7,7 +7,8 @@ Source: the user's own
 
 Asked after generic_lines, where that reads nothing.  `Iteration took 31.1 s` has the time of one step, of the rank that
 printed it; its unit must be there, a mean is not one, the lines begin alike, and do not say that something is generated.  Lines that count batches anew without an epoch may be of
-other epochs or of other launches: they are numbered as they come, and no time is derived from what lies between them.
+other epochs or of other launches: they are numbered as they come, and no time is derived from what lies between them.  Where each stands for several
+batches, what is called no more than a time may be that of one of these, or of all.
 That steps are lines is said in params (`step_origin` = lines).
 
 Samples:
@@ -25,8 +26,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
 from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import Survey
-from scalelens.tabular.roles import assign
+from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.lines import log_lines
@@ -79,12 +81,27 @@ def _read_shape(source: Source, rows: Rows, table: LineTable) -> str | None:
         reading._replace(role=None) if reading.role in ("elapsed", "batches") else reading
         for reading in assign(survey.columns, {"step": (_LINE, None), **rows.mapping})
     ]
+    if _stands_for_several(table.shape):
+        readings = [_of_one_or_all(reading) if reading.role not in rows.mapping else reading for reading in readings]
     if lacking := lacks(survey, readings):
         return lacking
     rows.assigned = readings
     write_rows(source, rows, numbered, survey, readings)
     rows.param("step_origin", "lines", table.shape.first, origin="inferred")
     return None
+
+
+def _stands_for_several(shape: Shape) -> bool:
+    """Whether each line stands for several batches, as `Batch 20/100`, `Batch 40/100` do."""
+    return any(role in ("of_all", "batch") and shape.leaps[k] > 1 for k, role in enumerate(shape.roles))
+
+
+def _of_one_or_all(reading: ColumnReading) -> ColumnReading:
+    """A reading; what is called no more than a time may be that of one batch, or of all since the line before."""
+    if reading.role != "batch_time" or read_name(reading.column).role != "time":
+        return reading
+    choices = tuple(as_map(role, reading) for role in ("batch_time", "span_time", "elapsed"))
+    return refused(reading, f"it is unclear which time {reading.column!r} is: use {options(choices)}", *choices)
 
 
 def _read_times(source: Source, rows: Rows) -> str | None:

@@ -5,11 +5,14 @@
     2_train_40, 12.5, [4.1, 4.2, 4.2]                                         zzh8829/yolov3-tf2, train.py
     [10:15:27] [#00040] loss_A: 0.04125, loss_B: 0.03875                      deepfakes/faceswap, train.py
     [10:15:27][#000040][0512ms][0.4125][0.3875]                               iperov/DeepFaceLab, Trainer.py
+    [10:15:27] [40]<tab>train-rmse:0.41<tab>eval-rmse:0.52      XGBoost and LightGBM, after the time of a logger
+    [1000] | gnorm 0.75 lr 0.000250 | loss 3.25                kimiyoung/transformer-xl, tf/train_gpu.py
     Progress on:train 19.0it/70.0it rate:76.8s/it remaining:1:05:15 elapsed:31:40 postfix:loss=2.5        tqdm-loggable
 
-VideoPose3D states the minutes of an epoch, with its evaluation.  YOLACT states the seconds of the one step, in every
-tenth, and so does DeepFaceLab.  tqdm-loggable writes a line every ten seconds or more, and its rate is smoothed over
-all updates between: the seconds that have passed tell the time of a step.
+A boosting round is an iteration, and what it minimizes its loss.  VideoPose3D states the minutes of an epoch, with its
+evaluation.  YOLACT states the seconds of the one step, in every tenth, and so does DeepFaceLab.  tqdm-loggable writes a
+line every ten seconds or more, and its rate is smoothed over all updates between: the seconds that have passed tell the
+time of a step.
 """
 
 from scalelens.parsing import lazy_re as re
@@ -33,6 +36,14 @@ _DEEPFACELAB = re.compile(
     r"^(?P<stamp>\[\d\d:\d\d:\d\d\])\[#(?P<step>\d{6,9})\]"
     r"\[(?:(?P<ms>\d{4})ms|(?P<s>\d{2,4}\.\d{0,2})s)\]\[(?P<loss>\d+\.\d{4})\]"
 )
+_BOOSTING = re.compile(
+    r"(?<=[\]\s])\[(?P<round>\d{1,7})\]\t(?=\S[^\t:]{0,60}[-\x27 ][\w@.-]{1,40}: ?[-\d.e+]+(?:\t|\s*\Z))"
+)
+_MINIMIZED = re.compile(
+    r"(?P<of>[\w.-]{1,40})(?:-|'s )(?:rmse|rmsle|mae|mape|m?logloss|binary_logloss|multi_logloss|l1|l2|huber)(?=: ?\d)"
+)
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+_TXL = re.compile(r"(?<=\] )\[(?P<step>\d{1,9})\] \| gnorm (?=\d)")
 _COUNT = r"\d+(?:\.\d+)?[kMGT]?"
 _ZEROS = re.compile(r"\.0+\Z")
 _LOGGABLE = re.compile(
@@ -58,6 +69,11 @@ def with_names(text: str) -> str:
     if "][#" in text and (known := _DEEPFACELAB.match(text)):
         time = f"{int(known['ms'])} ms" if known["ms"] else f"{known['s']} s"
         return f"{known['stamp']} iteration {known['step']}, step time: {time}, loss: {known['loss']}"
+    if "]\t" in text and (known := _BOOSTING.search(text)) and _CLOCK.search(text, 0, known.start()):
+        losses = _MINIMIZED.sub(r"\g<of> loss", text[known.end() :]).replace("\t", ", ")
+        return f"{text[: known.start()]}iteration {known['round']}, {losses}"
+    if "] | gnorm " in text:
+        return _TXL.sub(r"step \g<step> | gnorm ", text, count=1)
     if "Progress on:" in text and (known := _LOGGABLE.search(text)):
         postfix = f", {known['postfix']}" if known["postfix"] not in ("", "-") else ""
         count, total = (_ZEROS.sub("", known[of]) for of in ("count", "total"))  # 19.0 is 19

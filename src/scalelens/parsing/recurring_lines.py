@@ -39,7 +39,11 @@ FINDER = ahocorasick_rs.BytesAhoCorasick(
     [form.encode() for word in _WORDS for form in (word, word.capitalize(), word.upper())]
     + [form.encode() for word in COUNTING for form in (word, word.capitalize())]
     + [b"/s", b"per_sec", b"s/it", *(b"[E%d" % digit for digit in range(10))]  # [E03], the epoch in short
-    + [b"][#", *(b"_train_%d" % digit for digit in range(10))]  # [10:15:27][#000040][0512ms], 2_train_40, 12.5
+    + [
+        b"][#",
+        b"]\ttrain",
+        *(b"_train_%d" % digit for digit in range(10)),
+    ]  # [10:15:27][#000040][0512ms], 2_train_40, 12.5
     + [b"train=", b"train:", *(b"train %d" % digit for digit in range(10))],  # [3/50] train=0.61 val=0.72 9.1s
     implementation=ahocorasick_rs.Implementation.DFA,
 )

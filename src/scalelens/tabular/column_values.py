@@ -127,6 +127,12 @@ class ColumnValues:
         return 0 < self.falls == self.launches and self.numbers >= max(RISING, _LEAST_OF_LAUNCH * (self.falls + 1))
 
     @property
+    def sums_in_launches(self) -> bool:
+        """Whether it goes back only where a later launch begins, and adds up between: the time since each began."""
+        longest = max(self._longest, self._growth, key=len)
+        return 0 < self.falls == self.launches and len(longest) >= _LEAST_SUMS and longest.adds_up
+
+    @property
     def _grows(self) -> bool:
         """Whether each value is larger than the one before it, or some are equal that have few digits."""
         return not self.stays or self.last > _GROWN * abs(float(self.first or 0)) > 0

@@ -57,7 +57,7 @@ ROLES = (
         "epoch_time_cost", "epoch_cost_time", "epoch_spend_time", "epoch_spent_time", "epoch_used_time", "epoch_cost",
         "cost_time_of_epoch", "time_cost_of_epoch",
         "time_one_epoch", "one_epoch_time", "time_each_epoch", "each_epoch_time", "epoch_time_taken",
-        "epoch_time_elapsed", "epochtime")),
+        "epoch_time_elapsed", "epochtime", "elapsed_time_of_epoch", "elapsed_time_for_epoch")),
     Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (
         "timestamp", "time_stamp", "datetime", "date_time", "ts", "date", "created_at", "logged_at")),
     Role("samples_per_s", "rate", "samples per second, of the whole job or of one rank", ()),

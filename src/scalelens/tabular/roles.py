@@ -369,7 +369,8 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
         return reading._replace(role="epoch_time")
     if role == "elapsed" and row == "step" and values.swings and values.numbers >= RISING:
         return reading._replace(role="batch_time")
-    if role == "elapsed" and values.falls and not (values.rises_between(restarts) or values.rises_in_launches):
+    grown = values.rises_between(restarts) or values.rises_in_launches or (row == "epoch" and values.sums_in_launches)
+    if role == "elapsed" and values.falls and not grown:
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
         return refused(reading, f"{name} grows with each row as a time since the start does: use {either}", *choices)
@@ -385,17 +386,19 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
     epoch, and so is what an epoch `took`.
     """
     if reading.unit and values.is_number and row == "epoch" and values.numbers >= _LEAST_EPOCHS:
-        took = _TOOK.fullmatch(words_of(reading.column)[0]) and not values.adds_up
+        took = _TOOK.fullmatch(words_of(reading.column)[0]) and not (values.adds_up or values.sums_in_launches)
         if (values.falls > epochs and not values.rises_in_launches) or took:
             return reading._replace(role="epoch_time")
     if reading.unit and values.is_number and row:
         if row in _LEAST_EQUAL and values.constant and values.numbers >= _LEAST_EQUAL[row] and values.last > 0:
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
-        if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
+        only_anew = row == "epoch" and 0 < values.falls <= epochs  # since each short training began
+        if values.swings and not only_anew and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
         is_sum = is_sum or (row == "epoch" and values.numbers >= _LEAST_SUMMED and values.sums_up)
         rises = values.rises or values.rises_between(restarts) or values.rises_in_launches
+        is_sum = is_sum or (row == "epoch" and values.sums_in_launches)
         if (rises or is_sum) and not values.flattens:
             return reading._replace(role="elapsed")
     if not values.is_number:

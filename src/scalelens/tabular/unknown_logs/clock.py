@@ -23,14 +23,14 @@ _STAMP = re.compile(
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"|(?P<dashed>(?<!\d)20\d\d-?[01]\d-?[0-3]\d[_T-](?:[0-2]\d-[0-5]\d-[0-5]\d|[0-2]\d[0-5]\d[0-5]\d))(?![\d-])"
     r"|(?<=- )(?:(?P<days>\d{1,4}) days?, )?(?P<since>\d{1,2}:[0-5]\d:[0-5]\d)(?= -)"
-    r"|(?<![\d:.<])(?P<alone>[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
+    r"|(?<![\d:.<])(?P<alone>[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<]|[.,]\d|s(?!\w))"
     r"|(?P<to_the_minute>(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d)(?![\d:])"
 )
 # A time since the start whose parts are not padded: `[24:1:36] Epoch 151`.
 _UNPADDED = re.compile(r"\[(\d{1,4}:[0-5]?\d:[0-5]?\d)\](?=\s)")
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"(?:\W{0,3}(?:INFO|DEBUG|WARN(?:ING)?)\W{1,4})?\[?\s*\Z")
-_LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
+_LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go|elapsed\W*\Z)", re.IGNORECASE)
 # When something is expected to end: `ETA: 2026-01-02 03:04:05`, `finishes at 2026-01-02 03:04:05`.
 _STILL_TO_COME = re.compile(
     r"(?<![a-z])(?:eta|est\.|estimated|expect(?:ed|s)?|predict(?:ed|s)|projected|finishes|completes|ends at|will|until"

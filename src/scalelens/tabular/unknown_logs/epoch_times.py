@@ -20,7 +20,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
-from scalelens.tabular.column_values import Survey
+from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, alike_in_few_epochs, assign
 from scalelens.tabular.steps import write_rows
 from scalelens.tabular.unknown_logs.choice import tells_epochs
@@ -54,9 +54,12 @@ _OF_JULIA = re.compile(r"\A\s*(\d+\.\d+ seconds) \([^()]{0,200}(?:allocation|gc 
 _UNITS = ("s", "ms", "min", "h")
 _NEAR = 0.01  # of the mean that is stated
 _MOSTLY = 0.9
+_UNLIKE = 1.5  # times as long: two times of one epoch that are of different work
+_FALLS = 0.2  # share of the lines in which a time of an epoch is less than in the one before
 _AGAIN = 0.05  # share of such lines that come again in an epoch of the same number
 
 
+_WHOSE = {"epoch", "rank", "worker"}
 _OWN_EPOCH = re.compile(r"epoch_(\d{1,6})(?![\d.])", re.IGNORECASE)
 
 
@@ -139,14 +142,42 @@ def _times_in(
     readings = alike_in_few_epochs(readings, survey.columns) if beside_loss else readings
     times = [
         reading for reading in readings
-        if reading.role == "epoch_time" or (reading.role == "elapsed" and survey.columns[reading.column].adds_up)
+        if reading.role == "epoch_time" or (reading.role == "elapsed" and _adds_up(survey.columns[reading.column]))
     ]  # fmt: skip
+    times = times or [
+        reading._replace(role="epoch_time")
+        for reading in readings
+        if reading.role == "elapsed" and _goes_up_and_down(survey, reading.column)
+    ]
     if not times and (stated := _as_stated(source, survey, records)):
         times = [stated]
-    if len(times) != 1:
+    if len(times) != 1 or _holds_two_times(records(source), times[0].column):
         return None
     of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
     return _EpochTimes(records, survey, of_epochs, times[0])
+
+
+def _holds_two_times(records: Iterator[TableRecord], column: str) -> bool:
+    """Whether most epochs have two times that differ as those of a training and of its validation do."""
+    timed: list[dict[str, Any]] = [record.cells for record in records if column in record.cells]
+    pairs = [
+        sorted((one[column], other[column]))
+        for one, other in itertools.pairwise(timed)
+        if {name: one.get(name) for name in _WHOSE} == {name: other.get(name) for name in _WHOSE}
+    ]
+    apart = sum(shorter * _UNLIKE < longer for shorter, longer in pairs)
+    return bool(apart >= RECURS and 2 * apart >= len({cells.get("epoch") for cells in timed}))
+
+
+def _adds_up(values: ColumnValues) -> bool:
+    """Whether a time is one since the start, or since each launch began."""
+    return values.adds_up or values.sums_in_launches
+
+
+def _goes_up_and_down(survey: Survey, column: str) -> bool:
+    """Whether a time falls too often, while the epochs go on, to be one since the start."""
+    values, epochs = survey.columns[column], survey.columns.get("epoch")
+    return epochs is not None and values.falls > _FALLS * values.numbers + 2 * epochs.falls
 
 
 def _as_stated(
@@ -222,13 +253,24 @@ def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str |
 
 
 def _counted_times(shape: Shape, source: Source) -> Iterator[TableRecord]:
-    """A record for each line of a shape that counts epochs; what a validation took is its own time."""
+    """A record for each line of a shape that counts epochs; what a validation took is its own time.
+
+    `Epoch 3 Loss 1.02` before `Time taken for epoch 3 is 41.2 sec` is of the same record.
+    """
+    untimed: TableRecord | None = None  # says nothing but its epoch
     for line, whole in log_lines(source):
         parts = shaped(line.text) if whole else None
         if parts and parts.key == shape.key and not is_of_validation(SOURCE_FILE.sub("", line.text)):
             epoch = parts.parsed.fields[parts.counts[0].field]
             cells = _cells(epoch.value or 0, parts.parsed.fields, line.rank, line.location)
-            yield TableRecord(line.number, cells, None, line.text)
+            record = TableRecord(line.number, cells, None, line.text)
+            if untimed and not untimed.cells.items() <= cells.items():
+                yield untimed
+            untimed = None if cells.keys() - _WHOSE else record
+            if untimed is None:
+                yield record
+    if untimed:
+        yield untimed
 
 
 class _Uncounted:
@@ -271,7 +313,9 @@ class _Uncounted:
                         float(own[1]) if own else epoch, [timed[0]._replace(name=name)], line.rank, line.location
                     )
                     record = TableRecord(line.number, cells, None, line.text)
-                    by_kind[_NUMBER.sub("#", line.text)].append((launch, record))
+                    kind = by_kind[_NUMBER.sub("#", line.text)]
+                    again = kind and (kind[-1][0], kind[-1][1].cells) == (launch, cells)  # as two ranks print it
+                    kind += [] if again else [(launch, record)]
         kinds = [found for found in by_kind.values() if self._is_of_each(found, len(epochs))]
         named = [found for found in kinds if _OF_EPOCH.search(found[0][1].text)]
         found = next(iter(named or kinds), []) if len(named or kinds) == 1 else []

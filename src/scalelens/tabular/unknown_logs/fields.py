@@ -73,10 +73,11 @@ _LOSS_AT = re.compile(
 _LOSS_OF = re.compile(r"oss (?:at|after|for|in|of) ")  # where one of these may be
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
-    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
+    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )(?<!elapsed )"
+    r"(?:elapsed )?time(?: taken| spent| used| elapsed| cost)?"
     r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) "
     r"(?P<open>\[)?(?P<count>\d+(?: ?/ ?\d+)?)(?(open)\])"
-    r" ?(?:is|was|took|:|=)? ?(?=\d)",
+    r" ?(?:is|was|took)? ?[:=]? ?(?=\d)",
     re.IGNORECASE,
 )
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
@@ -88,6 +89,7 @@ _PARTS_BEFORE_UNIT = re.compile(
 _PER = re.compile(
     r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
 )
+_RULE_BEFORE = re.compile(r"\A\s*#{3,}\s{1,20}(?=[A-Za-z])")  # ##### Running epoch 3/8 #####
 _WITH_HASH = re.compile(
     r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[: ]{0,2}#(?=\d)", re.IGNORECASE
 )  # Epoch #3
@@ -125,7 +127,10 @@ _UNIT_WITHIN = re.compile(
     re.IGNORECASE,
 )
 # `Time (min): 0.27` is in minutes, but where the same line has a maximum or a mean.
-_MINUTES_OR_HOURS = re.compile(r"(?<![a-z])((?:time|elapsed|duration|took) ?[(\[])(min|h)(?=[)\]])", re.IGNORECASE)
+_MINUTES_OR_HOURS = re.compile(
+    r"(?<![a-z])((?:time(?: (?:spent|taken|used|elapsed))?|elapsed|duration|took) ?[(\[])(min|h)(?=[)\]])",
+    re.IGNORECASE,
+)
 _OF_SEVERAL = re.compile(r"[(\[](?:max|avg|mean|median|std)", re.IGNORECASE)
 # `Training (loss: 6.05, grad: 9.94): 100%|###|` is of the bar that began as `Training:   0%|   |`.
 _IN_LABEL = re.compile(
@@ -155,7 +160,7 @@ _IN_A_SPAN = re.compile(
 )
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
-    r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
+    r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
 )
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 # `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
@@ -166,7 +171,11 @@ _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)
 _SEPARATOR = re.compile(
     r"[,;|\t>]|[\"'](?=\s\w)|(?:(?<=\w{6})|(?<=[Dd]one)|(?<=ended))\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
-_COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
+_COUNTED = re.compile(  # 3/100 epochs, 3/100 epoch finished
+    r"\s(epochs|steps|iterations|iters|batches|updates|epoch(?= (?:finished|completed?|done|ended|took)\b))\b"
+    r"(?!\s?[:=])",
+    re.IGNORECASE,
+)
 _NO_NAME_BUT_NUMBERS = re.compile(r"[-+\d./e]*\d[-+\d./e]*")  # of `5.00e-05/2.50e-05 | 73.3s`
 _AROUND = " \t:=|,;-~>*/@<'\"\u2013\u2014\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
@@ -207,13 +216,20 @@ _PASSED = re.compile(
     r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
     r"|(?:elapsed|total|epoch|step|iteration|batch|training|train|run|wall|cost)[ _](?:time|duration)|duration|runtime"
     r"|(?<![a-z])dt(?==))"
-    r"[\s:=(\[]*\Z",
+    r"[\s:=(\['\"]*\Z",
     re.IGNORECASE,
 )
 # `Time: 0:01:01` is 61 s; `time: 10:01:01` may be a time of day.
-_TIMED = re.compile(r"\btime[\s:=(\[]*\Z", re.IGNORECASE)
+_TIMED = re.compile(r"\btime[\s:=(\['\"]*\Z", re.IGNORECASE)
 _THEN_LEFT = re.compile(r" ?< ?(?:\d+ days?, )?\d+:[0-5]\d:[0-5]\d")
 _THEN_S = re.compile(r"s(?![\w/])")
+_THEN_ELAPSED = re.compile(r"(?= elapsed\W*\Z)")  # 0:01:01 elapsed
+# `[Time: 0:2:15]` is `[Time: 0:02:15]`: nothing else is printed so after such a name.
+_UNPADDED = re.compile(
+    r"((?<![a-z])(?:time(?:[ _](?:taken|used|spent|cost|elapsed))?|elapsed|took|duration)[\s:=(\[]{1,3}\d{1,3}):"
+    r"([0-5]?\d):([0-5]?\d)(?![\d:.])",
+    re.IGNORECASE,
+)
 _LEFT_NAME = re.compile(r"(?:eta|(?:time )?(?:remaining|left)|remaining time)", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
@@ -274,6 +290,7 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(_IN_LABEL.sub("", text, count=1) if "%|" in text else text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
+    text = _RULE_BEFORE.sub("", text) if "###" in text else text
     text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
     text = with_seconds(_with_counts_named(text))
     if "," in text:
@@ -361,6 +378,7 @@ def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
     left_s: float | None = None
     if ":" not in text:
         return text, None
+    text = _UNPADDED.sub(_padded, text)
     pieces, done = [], 0
     for match in _SPAN.finditer(text):
         before = text[done : match.start()]
@@ -376,7 +394,7 @@ def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
             left_s = seconds
         unlike_day = match[4] and (not first or len(match[2]) == 1) and not match[1]  # 1:01:01 is no time of day
         named = _PASSED.search(before) or (unlike_day and _TIMED.search(before))
-        in_seconds = match[4] and _THEN_S.match(text, match.end())  # 0:01:01s
+        in_seconds = match[4] and (_THEN_S.match(text, match.end()) or _THEN_ELAPSED.match(text, match.end()))
         passed = in_seconds or (named and not text[match.end() : match.end() + 1].isalnum())
         if not passed and not bar and match[4] and _THEN_LEFT.match(text, match.end()):
             pieces += [before, f"elapsed {seconds:.10g} s "]
@@ -384,6 +402,11 @@ def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
             pieces += [before, f"{seconds:.10g} s" if passed else "@"]
         done = in_seconds.end() if in_seconds else match.end()
     return "".join((*pieces, text[done:])), left_s
+
+
+def _padded(span: re.Match[str]) -> str:
+    """`0:2:15` as `0:02:15`."""
+    return f"{span[1]}:{int(span[2]):02d}:{int(span[3]):02d}"
 
 
 def _written_out(time: re.Match[str]) -> str:

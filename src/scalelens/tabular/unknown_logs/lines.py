@@ -67,6 +67,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 text = container_time[0] + text
             elif stamp and not stamp_in(text):
                 text = stamp + text
+            text = _without_quotes(text)
             if _is_of_document(text.strip()):
                 continue
             stamp = ""
@@ -81,6 +82,15 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))
+
+
+def _without_quotes(text: str) -> str:
+    """A line without the quotes around all of it, as where a shell or a table quoted each line of a log.
+
+    The strings of a document are indented, end in a comma, or escape the end of their line.
+    """
+    quoted = text[:1] == '"' and text.rstrip()[-1:] == '"' and "\\" not in text and text.count('"') == 2
+    return text.strip().strip('"') if quoted else text
 
 
 def _is_of_document(text: str) -> bool:

@@ -86,6 +86,9 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if epochs_of_validating_bar(source, rows, shape):
         return None
     lacking = _read_records(source, rows, shapes, shape)
+    if lacking and shape.bar and not rows.times_are_lacking and _epochs_beside_bars(source, rows, shapes):
+        rows.problem(shape.first, lacking, shape.example)
+        return None
     if lacking and lacking.endswith(_NO_EPOCH) and not rows.times_are_lacking:
         without = _epochs_beside_batches(source, rows, shapes, shape)
         return lacking if without == "" else without
@@ -100,6 +103,16 @@ def _epochs_beside_batches(source: Source, rows: Rows, shapes: Sequence[Shape], 
     others = [shape for shape in shapes if shape is not batches]
     epochs = [shape for shape in others if tells_epochs(shape) and shape.of_training and shape.states_loss]
     return _read_records(source, rows, others, epochs[0]) if len(epochs) == 1 else ""
+
+
+def _epochs_beside_bars(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
+    """Rows of the times of epochs that lines state, beside bars of which it is unknown what they count.
+
+    Whether there are any.
+    """
+    printed = epoch_times_in(source, [shape for shape in shapes if not shape.bar])
+    rows.assigned = printed.write(source, rows) if printed else []
+    return printed is not None
 
 
 def _epochs_told(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:

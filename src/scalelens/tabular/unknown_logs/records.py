@@ -68,7 +68,7 @@ MEAN_TIME = re.compile(
 )
 TIME_IN_SHORT = (
     "t", "T", "ep_time", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed",
-    "Completed",
+    "Completed", "timer", "Timer",
 )  # fmt: skip
 FRAMES_PER_S = ("sps", "fps")  # beside what an agent gained: a frame, or a step of its environment, is a sample
 _TRAINS = re.compile(r"train(?:ing)?(?: in)?", re.IGNORECASE)

@@ -37,7 +37,7 @@ _OF_A_PART = re.compile(
 )
 _MEAN_OF_EPOCH = re.compile(
     r"(?<![a-z])(?P<which>median|mean|average|avg\.?)[ _](?:training[ _])?"
-    r"(?:time[ _](?:per|of an|for an|for each|for one|/) ?epoch"
+    r"(?:time[ _](?:per|of an|for an|for each|for one|/) ?epoch|(?:secs?|seconds)[ _]per[ _]epoch"
     r"|epoch[ _](?:training[ _])?(?:time|duration)|(?:time|runtime)/epoch"
     r"|time ?[:=] ?\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)/epoch)\b",
     re.IGNORECASE,
@@ -110,7 +110,8 @@ def mean_of_epoch(text: str) -> tuple[str, float, str] | None:
     match = _MEAN_OF_EPOCH.search(text)
     if match is None or _OF_VALIDATION.search(text):
         return None
-    seconds = only_time(text)
+    clause = next((clause for clause in _CLAUSE.split(text) if _MEAN_OF_EPOCH.search(clause)), text)
+    seconds = only_time(text) or only_time(clause)  # Time consuming: 389.5s, average sec per epoch: 19.5s
     if not seconds:
         return None
     of_median = match["which"].lower() == "median"

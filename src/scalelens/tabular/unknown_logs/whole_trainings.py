@@ -10,6 +10,7 @@ What lies between the epochs, such as their validation, is in it.
 """
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.other_languages import in_english
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import lines_of
@@ -45,7 +46,8 @@ def means_of_trainings(source: Source, rows: Rows, epochs: Shape | None = None) 
     """
     means: list[tuple[int, float]] = []  # line, and seconds
     totals: list[tuple[int, float]] = []
-    for number, text, whole in lines_of(source):
+    for number, line, whole in lines_of(source):
+        text = line if line.isascii() else in_english(line, below_a_count=True)
         if len(text) > _LONGEST or not _MAY_STATE.search(text) or not (whole or _UNIT_AT_END.search(text)):
             continue
         if seconds := _of_said_epochs(text):
