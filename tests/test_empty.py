@@ -77,7 +77,10 @@ def test_a_question_about_no_series_is_not_told_to_run_another_size(run: Run, tm
 
 def test_reasons_rest_on_what_the_question_has_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are many records, they are not read a second time to say why there are no rows."""
-    root, question = ingested(write_weak_study(tmp_path / "logs", {8: 1.0}), tmp_path / "w"), Question("batch_size_curve")
+    root, question = (
+        ingested(write_weak_study(tmp_path / "logs", {8: 1.0}), tmp_path / "w"),
+        Question("batch_size_curve"),
+    )
     with Session(root, about=question.statement) as session:
         assert not session.ask(question).table.num_rows
         assert "batch_stats" not in {use.name for use in session.helpers.tables}

@@ -6,9 +6,10 @@ Yields: steps, metrics, params
 Source: the user's own
 
 Asked after generic_lines, where that reads nothing.  `Iteration took 31.1 s` has the time of one step, of the rank that
-printed it; its unit must be there, a mean is not one, the lines begin alike, and do not say that something is generated.  Lines that count batches anew without an epoch may be of
-other epochs or of other launches: they are numbered as they come, and no time is derived from what lies between them.  Where each stands for several
-batches, what is called no more than a time may be that of one of these, or of all.
+printed it; its unit must be there, a mean is not one, the lines begin alike, and do not say that something is
+generated.  Lines that count batches anew without an epoch may be of other epochs or of other launches: they are
+numbered as they come, and no time is derived from what lies between them.  Where each stands for several batches, what
+is called no more than a time may be that of one of these, or of all.
 That steps are lines is said in params (`step_origin` = lines).
 
 Samples:

@@ -76,7 +76,8 @@ _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; b
 _EPOCH_OF_ONE = re.compile(
     r"(?!(?:best|total|max\w{0,4}|min\w{0,4}|num|n|all|last|final|next|previous|prev|first|warm-?up|stop\w{0,5}|patience|per|since"
     r"|every|each|resum\w{1,3}|from|to|until|early|save[ds]?|sav\w{1,3}|skip\w{0,4}|until|left|remaining|target|average|avg|mean"
-    r"|time|loss|cost|took|duration|elapsed|(?:steps?|iter(?:ation)?s?|batch(?:es)?|updates?|samples?|images?|examples?|tokens?))(?![a-z]))"
+    r"|time|loss|cost|took|duration|elapsed"
+    r"|(?:steps?|iter(?:ation)?s?|batch(?:es)?|updates?|samples?|images?|examples?|tokens?))(?![a-z]))"
     r"[A-Za-z][\w.+-]{1,30} epoch",
     re.IGNORECASE,
 )
