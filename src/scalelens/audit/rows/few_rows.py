@@ -22,6 +22,7 @@ from scalelens.audit.forms.sums import IS_SUMMARY
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.comparisons import has_slip_of_share
 from scalelens.audit.prose.copied import line_of
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, table_name, with_unit
 from scalelens.units import base
@@ -32,6 +33,7 @@ _LEAST_DIGITS = 2
 _MEASURED_TWICE = 0.03
 _LEAST_PART = 0.1  # of a sum: a smaller part is the difference of two numbers that are alike
 _SIGNS = "+-\u2212"
+_ONE = re.compile(r"1(?:\.0+)?")
 _FRACTION = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*")
 _COUNTED = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*[(（]\**(\d+(?:\.\d+)?) ?%\**[)）][\s*`_]*")
 _RATIO = re.compile(r"ratio|speed-?up|times|factor|\bvs\b|/|×|faster|slower", re.IGNORECASE)
@@ -55,6 +57,7 @@ class _Form:
     named: re.Pattern[str]
     units: tuple[str, ...]
     of: Callable[[Interval, Interval], Interval]
+    of_base: bool = False  # one of its operands is the value of the base case in all rows
 
 
 def _plus(a: Interval, b: Interval) -> Interval:
@@ -83,6 +86,7 @@ _FORMS = (
     _Form("{c} = {0} / {1} × 100", False, _SHARE, ("%",), _per_cent),
     _Form("{c} = ({0} / {1} - 1) × 100", False, _CHANGE, ("%",), _more),
 )
+_OF_BASE = _Form("{c} = {0} / {1}", False, _RATIO, ("x", ""), _over, of_base=True)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class _Broken:
     agreeing: int
     chance: float
     right: Interval
+    is_confirmed: bool = False  # by another column that gives the same value
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -126,8 +131,45 @@ def _broken(series: list[Series]) -> list[_Broken]:
                 tried += 1
                 if broken := _held(form, (target, a, b), places):
                     found.append(broken)
-    found = [_Broken(b.form, b.series, b.place, b.agreeing, b.chance * tried, b.right) for b in found]
+    of_base, more = _against_base(series)
+    tried += more
+    found += of_base
+    found = [replace(each, chance=each.chance * tried) for each in found]
     return sorted(found, key=lambda each: each.chance)
+
+
+def _against_base(series: list[Series]) -> tuple[list[_Broken], int]:
+    """Ratios to the value of the one row whose ratio is 1.00, that all other rows but one fulfill; and the trials."""
+    found, tried = [], 0
+    for target in series:
+        ones = [k for k, number in enumerate(target.numbers) if number and _ONE.fullmatch(number.text)]
+        if len(ones) != 1 or not _RATIO.search(target.name) or target.is_order_statistic:
+            continue
+        for other in series:
+            base_value = other.numbers[ones[0]]
+            if other.key == target.key or not base_value or base_value.low <= 0:
+                continue
+            base_case = replace(other, numbers=(base_value,) * len(other.numbers))
+            for a, b in ((other, base_case), (base_case, other)):
+                places = [k for k in range(len(target.numbers)) if _is_used(_OF_BASE, target, a, b, k)]
+                if len(places) < _LEAST_ROWS:
+                    continue
+                tried += 1
+                if broken := _held(_OF_BASE, (target, a, b), places):
+                    found.append(broken)
+    return [replace(each, is_confirmed=_is_confirmed(each, found)) for each in found], tried
+
+
+def _is_confirmed(broken: _Broken, found: list[_Broken]) -> bool:
+    """Whether two columns, a rate and a time, give one ratio where a third says another: then that one is wrong."""
+    return any(
+        each.series[0].key == broken.series[0].key
+        and each.place == broken.place
+        and {s.key for s in each.series} != {s.key for s in broken.series}
+        and each.right[0] <= broken.right[1]
+        and broken.right[0] <= each.right[1]
+        for each in found
+    )
 
 
 def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> bool:
@@ -141,7 +183,7 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
         return False
     if form.is_sum:
         return all(each.low > 0 or each.high < 0 for each in (c, x, y))
-    if form.of is _over and units[1] in ("", "x", "%") and not form.named.search(target.name):
+    if form.of is _over and units[1] in ("", "x", "%") and c.unit != "x" and not form.named.search(target.name):
         return False
     return min(x.low, y.low) > 0 and x.text != y.text and c.text.strip(_SIGNS) not in ("0", "1", "100")
 
@@ -219,6 +261,8 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
     found = _slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
     found = "" if found.endswith("two") else found
+    if not found and is_short_slip(c.text, low / size, high / size):
+        found = "one digit differs"
     is_exact = low == high and broken.form.is_sum
     if is_near and not is_exact and not found.endswith("swapped"):
         return None
@@ -226,10 +270,13 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         found = REPEATED
     if broken.form.is_sum and found == "one digit differs" and abs(c.low) * Decimal(size) > max(abs(low), abs(high)):
         return None  # a third part may be in it
-    if not found or (found.endswith("sign is wrong") and not broken.form.is_sum):
+    if not found and not broken.is_confirmed:
         return None  # without a slip the row may be the exception of a rule
+    if found.endswith("sign is wrong") and not broken.form.is_sum:
+        return None
     named = (target, a, b) if broken.form.is_sum else (target,)
-    is_named = any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
+    is_ratio = broken.form.of is _over and c.unit == "x"
+    is_named = is_ratio or any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
     if not is_rare(broken.chance, found.rpartition(": ")[2], is_named):
         return None
     right = f"{about(Decimal((low + high) / 2 / size), 5)} {'times' if c.unit == 'x' else c.unit}".rstrip()
@@ -237,7 +284,7 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         "inconsistent",
         (c, x, y),
         f"{with_unit(c)} does not follow from {with_unit(x)} and {with_unit(y)} as in {broken.agreeing} other places "
-        f"of {table_name(table)}: these give {right} ({found}).",
+        f"of {table_name(table)}: these give {right}" + (f" ({found})." if found else "."),
         matters(value(c), Bounds(Decimal(low), Decimal(high))),
         broken.form.text.format(*(_short(each) for each in (a, b)), c=_short(target)),
     )
