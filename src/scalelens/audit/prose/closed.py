@@ -37,7 +37,7 @@ _LEAST_DIGITS = 2
 _LEAST_OF_BARE = 3
 _PARTS = 3
 _TELLING = 0.1  # likelihood by chance, below which what gives a number is right
-_ABOUT_ALL = 1.5  # per cent
+_WHOLE, _ABOUT_ALL = 100.0, 1.5  # per cent
 _TIME = (("s", 1),)
 _NAMED_POWER = re.compile(rf"([\d.,]+) ?({'|'.join(POWERS)})")
 _TOTAL = re.compile(r"\W*(?:total|sum|all|altogether|overall)\b", re.IGNORECASE)
@@ -277,6 +277,8 @@ def _slip(target: Typed, way: Way) -> str:
     factors = {10: "ten", 2: "two"}
     if kind_of(way) == "2" and any(atom in ("s", "J", "B", "flop") for atom, _ in target.type):
         factors |= {60: "60", 3600: "3,600"} if target.type == _TIME else {1000: "a thousand"}
+    if target.type == SHARE and (value > _WHOLE) != (high > _WHOLE):
+        del factors[2]  # 150 % is no part, and 75 % no change
     for factor, words in factors.items():
         if fits(value * factor, half * factor) or fits(value / factor, half if factor == 2 else half / factor):
             return f"it is off by a factor of {words}"

@@ -67,6 +67,7 @@ _LATER = re.compile(
 )
 _NAMES = r"(?:(?!(?:of|in|on|at|for|with|and|to|per|is|are|the|from|by|as|or|vs|than|an?|each|we)\b)[A-Za-z][\w-]* )"
 _FARTHER = re.compile(rf" {_NAMES}{{1,2}}({_ONE})\b(?! ?/| per )", re.I)  # "26,000 time steps", "128 TPU v4 chips"
+_NAME_OF_NEXT = re.compile(r" [A-Z][a-z]+ \d+ [A-Z]")  # "Loss 1.63 Epoch 20 Batch 100"
 _SPLIT = re.compile(rf"({_JOIN})")
 _CO2 = re.compile(r"\b(k?g|t) ?(?:of )?co2\w*", re.I)
 _SPELLED = r"(?:\d|\b(?:one|two|three|four|five|six|eight|ten|twelve|sixteen))"
@@ -89,7 +90,8 @@ _QUANTITY = re.compile(
 )
 _RATE_OF = re.compile(r"\b([a-z]{3,})s?(?: ?/ ?| per )(?:s\b|sec|second|[a-z]{3,})")
 _COUNTED = re.compile(
-    r"(?<![\w.])\d[\d,]*(?: ?(?:thousand|million|billion|k|M|B))? (?!times\b|points\b|hours\b|percents?\b)([a-z]{4,}?)s\b"
+    r"(?<![\w.])\d[\d,]*(?: ?(?:thousand|million|billion|k|M|B))? "
+    r"(?!times\b|points\b|hours\b|percents?\b)([a-z]{4,}?)s\b"
 )
 _LEAST_COUNTED = 2  # places where a text counts something, or has it as a heading
 _RATE_FOR = re.compile(r"(?<=[a-z])(?: ?/ ?| per )([a-z]{3,}?)s?\b")
@@ -302,6 +304,8 @@ def _type_of(tail: str, before: str, label: str, nouns: Nouns, is_of_co2: bool) 
 
 def _phrase(tail: str, nouns: Nouns) -> list[str]:
     """The words after a number that say what it counts, split at what joins them; [] if they say nothing."""
+    if _NAME_OF_NEXT.match(tail):
+        return []
     for pattern in (_TAIL, _LATER):
         words = _SPLIT.split(match[1]) if (match := pattern.match(tail)) else []
         if words and (first := _atom(words[0], nouns)):
