@@ -26,7 +26,7 @@ from scalelens.audit.wording import about, matters, with_unit
 
 _LIMIT, _LIMIT_FAR = 0.06, 0.03  # of chance times the share of numbers that follow from nothing
 _IF_GIVING = 0.02  # the limit of a number that itself gives another one, times this
-_LEAST_GIVEN = 3
+_IF_FEW, _LEAST_GIVEN = 0.01, 3  # the same, where fewer numbers are given
 _FAR_LINES, _NEAR_LINES, _MOST_ROWS, _MOST_NUMBERS, _FEW_ROWS = 25, 10, 16, 16, 4
 _BACK, _BACK_OF_LINES, _BEFORE = 1, 8, 4  # sentences, lines of a report, and sentences whose numbers explain
 _OF_NAMED, _OF_NEXT = 1.5, 3.0  # how much less likely cells, and the sentence after, are meant
@@ -83,15 +83,13 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers that do not follow from those around them in a text whose other numbers do."""
     seen = list(_seen(document))
     given = sum(bool(each.given) for each in seen)
-    if given < _LEAST_GIVEN:
-        return
     giving = {id(number) for each in seen for number in each.gives}
     for each in seen:
         if each.given == "near" or not each.slip:
             continue
         others = len(seen) - given - (not each.given)
         doubt = each.slip.chance * (others + 1) / (given + 1) / each.by_chance
-        limit = _LIMIT_FAR if each.given else _LIMIT
+        limit = (_LIMIT_FAR if each.given else _LIMIT) * (1.0 if given >= _LEAST_GIVEN else _IF_FEW)
         if doubt <= limit * (_IF_GIVING if id(each.target.number) in giving else 1):
             yield _finding(each.target, each.slip)
 

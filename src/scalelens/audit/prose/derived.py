@@ -35,10 +35,7 @@ _MORE = re.compile(
 )
 _ALL = re.compile(r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|plus|both)\b", re.IGNORECASE)
 _OF_SHARES = re.compile(r"\b(?:together|total|sum|add up)\b")
-_OF_EACH = re.compile(
-    r"\b(?:each|every|all|total\w*|together|altogether|per|an?|the|one|so|thus|hence|therefore|makes?|which is|i\.e\.?|"
-    r"over|on average)\b"
-)
+_OF_EACH = re.compile(r"\b(?:each|every|all|total\w*|together|altogether|per|thus|hence|makes?|i\.e)\b")
 _POINTS = re.compile(r"\b(?:percentage )?points?\b|\bpp\b")
 _COMPARES = re.compile(
     r"[\s*$~]*(?:[\w/-]+ )?(?:less|fewer|lower|more|higher|faster|slower|shorter|longer|smaller|larger|earlier|later)\b"
@@ -200,6 +197,8 @@ def _is_difference(target: Typed, sentence: Sentence) -> bool:
 
 def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
     """Whether the words of a sentence may mean a way, and its operands stand in it or in one place of a table."""
+    if any(n.hedge for n in way.operands):
+        return False
     if way.text in _EXPLAINS or any(n.text[0] in "+-\u2212" or n.text == target.number.text for n in way.operands):
         return False
     sums = [n for n in way.operands if n.text.startswith(SUM_OF)]

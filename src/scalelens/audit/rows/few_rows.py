@@ -30,6 +30,7 @@ from scalelens.units import base
 _MOST_ROWS, _MOST_COLUMNS = 12, 9
 _LEAST_ROWS, _LEAST_AGREEING = 3, 2
 _LEAST_DIGITS = 2
+_PAIR, _IF_ONLY = 2, 0.2
 _MEASURED_TWICE = 0.03
 _LEAST_PART = 0.1  # of a sum: a smaller part is the difference of two numbers that are alike
 _SIGNS = "+-\u2212"
@@ -45,6 +46,7 @@ _SHARE = re.compile(
     r"%|rate|share|pct|percent|acc|ratio|pass|success|fraction|coverage|recall|precision", re.IGNORECASE
 )
 _DIFFERENCE = re.compile(r"delta|Δ|diff|change|gain|improv|gap|sav|drop|total|sum|all|lift|overhead|net", re.IGNORECASE)
+_RANGE = re.compile(r"\b(?:swing|range|spread|gap|span)\b", re.IGNORECASE)  # between the largest and the smallest
 _OF_OTHERS = re.compile(r"\b(?:best|max|min|median|p\d\d|worst)\b", re.IGNORECASE)
 
 
@@ -126,7 +128,7 @@ def _broken(series: list[Series]) -> list[_Broken]:
             others = [each for each in series if each.key != target.key]
             for a, b in choose(others, 2):
                 places = [k for k in range(len(target.numbers)) if _is_used(form, target, a, b, k)]
-                if len(places) < _LEAST_ROWS:
+                if len(places) < (_LEAST_ROWS - 1 if form.is_sum else _LEAST_ROWS):
                     continue
                 tried += 1
                 if broken := _held(form, (target, a, b), places):
@@ -179,7 +181,8 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
         return False
     c, x, y = (each for each in numbers if each)
     units = ["%" if each.unit == "%" else base(each.unit)[0] for each in (c, x, y)]
-    if units[1] != units[2] or (units[0] != units[1] if form.is_sum else c.unit not in form.units):
+    is_bare = form.is_sum and len({*units} - {""}) == 1 and bool(_RANGE.search(f"{target.name} {a.name} {b.name}"))
+    if not is_bare and (units[1] != units[2] or (units[0] != units[1] if form.is_sum else c.unit not in form.units)):
         return False
     if form.is_sum:
         return all(each.low > 0 or each.high < 0 for each in (c, x, y))
@@ -191,7 +194,8 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
 def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int]) -> _Broken | None:
     """The only place where a form does not hold; None if there is none or more than one."""
     target, a, b = series
-    if any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
+    is_range = form.is_sum and any(_RANGE.search(each.name) for each in series)
+    if not is_range and any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
         return None
     agreeing: list[int] = []
     apart: list[int] = []
@@ -204,7 +208,7 @@ def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int])
         if len(apart) > 1:
             return None
     texts = {number.text for place in agreeing if (number := target.numbers[place])}
-    if len(apart) != 1 or len(texts) < _LEAST_AGREEING:
+    if len(apart) != 1 or len(texts) < (_LEAST_AGREEING if len(places) >= _LEAST_ROWS else 1):
         return None
     chance = prod([_by_chance(form, series, place, rights, agreeing) for place in agreeing], start=1.0)
     return _Broken(form, series, apart[0], len(agreeing), float(chance), rights[apart[0]])
@@ -277,7 +281,10 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     named = (target, a, b) if broken.form.is_sum else (target,)
     is_ratio = broken.form.of is _over and c.unit == "x"
     is_named = is_ratio or any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
-    if not is_rare(broken.chance, found.rpartition(": ")[2], is_named):
+    kind = found.rpartition(": ")[2]
+    if not is_rare(broken.chance, kind, is_named) and not (
+        is_named and is_rare(_of_only_pair(broken, series), kind, is_named)
+    ):
         return None
     right = f"{about(Decimal((low + high) / 2 / size), 5)} {'times' if c.unit == 'x' else c.unit}".rstrip()
     return Finding(
@@ -288,6 +295,17 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         matters(value(c), Bounds(Decimal(low), Decimal(high))),
         broken.form.text.format(*(_short(each) for each in (a, b)), c=_short(target)),
     )
+
+
+def _of_only_pair(broken: _Broken, series: list[Series]) -> float:
+    """The chance of a ratio that its heading names, of the only two columns of one unit: no other pair can be meant."""
+    target, a, _ = broken.series
+    alike = [each for each in series if each.unit == a.unit]
+    if broken.form.of is not _over or broken.form.of_base or not a.unit or len(alike) != _PAIR:
+        return 1.0
+    intervals = [interval for k, interval in enumerate(target.intervals) if interval and k != broken.place]
+    room = max(abs(sum(each) / 2 - 1) for each in intervals)
+    return _IF_ONLY * prod([min(1.0, 2 * (each[1] - each[0]) / room) if room else 1.0 for each in intervals], start=1.0)
 
 
 def _slip(text: str, low: float, high: float) -> str:
