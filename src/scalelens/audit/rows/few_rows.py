@@ -30,7 +30,7 @@ from scalelens.units import base
 _MOST_ROWS, _MOST_COLUMNS = 12, 9
 _LEAST_ROWS, _LEAST_AGREEING = 3, 2
 _LEAST_DIGITS = 2
-_PAIR, _IF_ONLY = 2, 0.2
+_PAIR, _IF_ONLY, _IF_CONFIRMED = 2, 0.2, 0.1
 _MEASURED_TWICE = 0.03
 _LEAST_PART = 0.1  # of a sum: a smaller part is the difference of two numbers that are alike
 _SIGNS = "+-\u2212"
@@ -133,10 +133,9 @@ def _broken(series: list[Series]) -> list[_Broken]:
                 tried += 1
                 if broken := _held(form, (target, a, b), places):
                     found.append(broken)
-    of_base, more = _against_base(series)
-    tried += more
-    found += of_base
+    of_base, bases_tried = _against_base(series)  # whose headings say what they are
     found = [replace(each, chance=each.chance * tried) for each in found]
+    found += [replace(each, chance=each.chance * bases_tried) for each in of_base]
     return sorted(found, key=lambda each: each.chance)
 
 
@@ -159,7 +158,21 @@ def _against_base(series: list[Series]) -> tuple[list[_Broken], int]:
                 tried += 1
                 if broken := _held(_OF_BASE, (target, a, b), places):
                     found.append(broken)
+    found = [each for each in found if not _is_of_another_column(each, series)]
     return [replace(each, is_confirmed=_is_confirmed(each, found)) for each in found], tried
+
+
+def _is_of_another_column(broken: _Broken, series: list[Series]) -> bool:
+    """Whether a ratio is that of another column to its base case."""
+    target = broken.series[0]
+    one = next(k for k, number in enumerate(target.numbers) if number and _ONE.fullmatch(number.text))
+    for other in series:
+        a, b = other.intervals[broken.place], other.intervals[one]
+        if other.key == target.key or not a or not b or min(a[0], b[0]) <= 0:
+            continue
+        if any(_fits(_OF_BASE, broken.series, broken.place, _over(x, y)) for x, y in ((a, b), (b, a))):
+            return True
+    return False
 
 
 def _is_confirmed(broken: _Broken, found: list[_Broken]) -> bool:
@@ -280,9 +293,15 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         return None
     named = (target, a, b) if broken.form.is_sum else (target,)
     is_ratio = broken.form.of is _over and c.unit == "x"
-    is_named = is_ratio or any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
+    is_named = (
+        is_ratio
+        or any(_RANGE.search(each.name) for each in named)
+        or any(broken.form.named.search(each.name) for each in named)
+        or _names_both(target, a, b)
+    )
     kind = found.rpartition(": ")[2]
-    if not is_rare(broken.chance, kind, is_named) and not (
+    chance = broken.chance * (_IF_CONFIRMED if broken.is_confirmed else 1.0)
+    if not is_rare(chance, kind, is_named) and not (
         is_named and is_rare(_of_only_pair(broken, series), kind, is_named)
     ):
         return None
@@ -348,6 +367,8 @@ def _solved(form: _Form, c: Interval, other: Interval, place: int) -> Interval |
 def _is_repeated(broken: _Broken) -> bool:
     """Whether one of the numbers stands in another place of its series, too, with three digits or more."""
     for each in broken.series:
+        if len({n.text for n in each.numbers if n}) == 1:
+            continue  # the base case
         own = each.numbers[broken.place]
         digits = re.sub(r"\D", "", own.text).lstrip("0") if own else ""
         digits = digits if own and "." in own.text else digits.rstrip("0")
