@@ -87,6 +87,8 @@ def find(document: Document) -> Iterator[Finding]:
     for each in seen:
         if each.given == "near" or not each.slip:
             continue
+        if given < _LEAST_GIVEN and each.slip.words.endswith("two"):
+            continue  # a factor may be left out: two halves, two runs
         others = len(seen) - given - (not each.given)
         doubt = each.slip.chance * (others + 1) / (given + 1) / each.by_chance
         limit = (_LIMIT_FAR if each.given else _LIMIT) * (1.0 if given >= _LEAST_GIVEN else _IF_FEW)

@@ -277,7 +277,7 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         return None
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
     found = _slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
-    found = "" if found.endswith("two") else found
+    found = "" if found.endswith("two") or (broken.form.of_base and found.startswith("in ")) else found
     if not found and is_short_slip(c.text, low / size, high / size):
         found = "one digit differs"
     is_exact = low == high and broken.form.is_sum
