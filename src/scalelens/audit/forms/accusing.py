@@ -123,13 +123,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
-    is_plain = _needs_no_group(relation) or (
-        not relation.fit.free and relation.doubt < _SURE and slipped in _SURE_SLIPS
-    )
-    if by_row and not (is_plain and (slipped or relation.doubt < _SURE)):
-        used = [each.key for each in (relation.target, *relation.operands)]
-        if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
-            return False
+    if by_row and _is_of_own_group(table, relation, slipped):
+        return False
     if (relation.fit.free or len(relation.operands) == 1 or "/" in relation.form) and len(
         {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
     ) < 2:
@@ -170,6 +165,16 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and (bool(slipped) or (_is_share_of_all(relation) and _is_far(printed, low, high, _BY_MUCH)))
+
+
+def _is_of_own_group(table: TextTable, relation: Relation, slipped: str) -> bool:
+    """Whether the rows apart are another kind of rows, and the form may differ from kind to kind."""
+    is_sure = relation.doubt < _SURE and slipped in _SURE_SLIPS
+    is_plain = _needs_no_group(relation) or (is_sure and not relation.fit.free)
+    if is_plain and (slipped or relation.doubt < _SURE):
+        return False
+    used = [each.key for each in (relation.target, *relation.operands)]
+    return own_group(table, relation.fit.apart, relation.fit.agreeing, used)
 
 
 def _has_unexplained(relation: Relation, place: int) -> bool:
