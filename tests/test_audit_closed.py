@@ -2,6 +2,7 @@
 
 from scalelens.audit.inconsistencies import inconsistencies
 from scalelens.audit.prose import closed
+from scalelens.audit.prose.types import typed_of
 from scalelens.audit.reading import document_of
 
 REPORT = """# Energy of one training
@@ -90,3 +91,24 @@ def test_one_more_count_makes_the_total() -> None:
     text = "Storage: 5 runs with 30 checkpoints of 0.8 TB each are {} TB."
     assert _accused(text.format("120")) == []
     assert _accused(text.format("240")) == ["240"]
+
+
+def test_a_share_above_all_is_no_part() -> None:
+    text = REPORT.format(**TRUE) + "\nThe clock is 150 % ahead, with 32 ms of noise against 128 ms.\n"
+    assert _accused(text) == []
+
+
+def test_a_count_whose_noun_is_left_out() -> None:
+    text = (
+        "# Training\n\nEach of the 75,000 steps processes 256 proteins cropped to 384 residues: 98,304 residues per step "
+        "and {} billion over the run. A protein has more residues than that; the 87 proteins of the test have 33,060 "
+        "residues, 380 residues per protein. On 128 chips it took 264 h, 33,792 chip-hours.\n"
+    )
+    assert _accused(text.format("7.37")) == []
+    assert _accused(text.format("4.37")) == ["4.37 billion"]
+
+
+def test_a_noun_before_the_next_number_is_its_name() -> None:
+    lines = [f"Epoch {k} Batch {100 * n} Loss 1.{6672 - 9 * (3 * k + n)}" for k in (1, 2, 3) for n in (1, 2, 3)]
+    sentence = document_of("\n".join(lines), "log.txt", ".txt").sentences[0]
+    assert all(("epoch", 1) not in each.type for each in typed_of(sentence, {}))

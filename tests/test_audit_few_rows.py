@@ -17,7 +17,26 @@ _TWICE = (
     "| model | mean | code | math | text |\n|---|---|---|---|---|\n| first | {} | 36.6 | 49.7 | 43.1 |\n"
     "| fourth | 40.3 | 33.1 | 47.9 | 38.8 |\n"
 )
+_STRIPES = (
+    "| stripes | write (s) | GB/s | speedup |\n|---|---|---|---|\n| 1 | 311 | 1.80 | 1.00 |\n| 4 | 84.8 | 6.60 | 3.67 |\n"
+    "| 16 | 29.5 | {} | {} |\n| 64 | 21.2 | 26.4 | 14.7 |\n"
+)
+_SWING = (
+    "| path | Min W | Max W | {} |\n|---|---|---|---|\n| averaged | 127.4 | 223.8 | {} |\n"
+    "| instant | 65.0 | 224.1 | 159.1 |\n"
+)
+_PAIR = (
+    "| case | plain tokens/s | async tokens/s | {}speedup |\n|---|---|---|---|{}\n| bf16 | 597.3 | 652.4 | {}1.09 |\n"
+    "| fp8 | {} | 942.4 | {}1.16 |\n| rowwise | 599.6 | 624.8 | {}1.04 |\n"
+)
 _WRONG = {
+    "a ratio to the base row that two columns give": _STRIPES.format("19.0", "2.9"),
+    "a range of two rows": _SWING.format("Swing", "69.4"),
+    "a ratio of the only two rates": _PAIR.format("", "", "", "899.8", "", ""),
+    "a time in two units in a cell": (
+        "| GPUs | walltime |\n|---|---|\n| 1 | 3,323 s (72 min) |\n| 4 | 4,352 s (73 min) |\n"
+    ),
+    "sizes in backquotes": "- Model: `15803327 bytes`\n- Code: `50919 bytes`\n- Total size: `18554246 bytes`\n",
     "a sum of times": (
         "| client | in sync | first | last |\n|---|---|---|---|\n| u | 18.2 s | 3.1 s | 15.1 s |\n"
         "| v | 12.4 s | 18 s | 10.6 s |\n| w | 35.7 s | 8.2 s | 27.5 s |\n"
@@ -49,6 +68,13 @@ _WRONG = {
     "a row of two tables": _TWICE.format("45.1"),
 }
 _MAY_BE_RIGHT = {
+    "a ratio of the rate where the time is that of another run": _STRIPES.format("17.1", "9.5"),
+    "a range": _SWING.format("Swing", "96.4"),
+    "a mean beside its ends": _SWING.format("Mean", "169.4"),
+    "a ratio": _PAIR.format("", "", "", "809.8", "", ""),
+    "a ratio of three rates": _PAIR.format("best tokens/s | ", "---|", "660.1 | ", "899.8", "990.0 | ", "700.2 | "),
+    "two units in a cell": "| GPUs | walltime |\n|---|---|\n| 1 | 4,323 s (72 min) |\n| 4 | 4,352 s (73 min) |\n",
+    "sizes that add up": "- Model: `15803327 bytes`\n- Code: `50919 bytes`\n- Total size: `15854246 bytes`\n",
     "no slip mends the row": (
         "| query | gates | found | answers |\n|---|---|---|---|\n| a | 29816 | 14908 | 14908 |\n"
         "| b | 29804 | 14902 | 14902 |\n| c | 4666 | 2333 | 2333 |\n| d | 61674 | 15337 | 1000 |\n"
@@ -101,3 +127,13 @@ def test_a_heading_that_names_the_rule_needs_less() -> None:
     assert is_rare(5e-3, "two digits are swapped", True)
     assert not is_rare(5e-3, "two digits are swapped", False)
     assert not is_rare(5e-3, "", True)
+
+
+def test_a_cell_that_is_wrapped_in_markup_is_read() -> None:
+    document = document_of(
+        "| <sub>Method</sub> | <sub><sub>Epochs</sub></sub> | hours |\n|---|---|---|\n"
+        "| <sub>a</sub> | <sub><sub>109</sub></sub> | 42.0<sub>0.3</sub> |\n",
+        suffix=".md",
+    )
+    assert [number.text for number in document.numbers] == ["109"]
+    assert document.tables[0].headings == ("Method", "Epochs", "hours")

@@ -45,7 +45,8 @@ _LINK = re.compile(
 )  # "[13.9 % from ...](https://...)" is prose, "[12](#ref)" a reference
 _SHORT_UNIT = r"(?: ?(?:%|x|[A-Za-z/]{1,8}))?"
 _QUOTED = re.compile(  # a measured number, or a change from one to another, is not code
-    rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
+    rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%| ?(?:bytes|[kKMGT]i?B|ms|tokens|kWh))"
+    rf"(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
 )
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
 _CITED = re.compile(r"\b[A-Z][a-z][\w'’-]+(?: et al\.)?,? \(?$")  # "(Miller, 1956; Craik & Lockhart, 1972)"

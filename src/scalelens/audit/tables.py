@@ -14,6 +14,9 @@ from scalelens.audit.units import COUNTED
 _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
 _MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[^>]+>(?=\s*$)")
 _QUOTED = re.compile(r"^(\s*)`([-+\u2212]?\d[\d,.]*\s?(?:%|[A-Za-z/]{0,8}))`\s*$")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_WRAPPED = re.compile(r"\s*(?:\*\*|__)?((?:<\w+>)+)(?P<inner>.*?)((?:</\w+>)+)(?:\*\*|__)?\s*$", re.DOTALL)
+_TAG = re.compile(r"</?(?:sub|sup|b|i|em|strong|small|span|font|center)>", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
 _THOUSANDS = re.compile(r"(?<=\d)K\Z")  # 300K parameters
 _SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
@@ -76,7 +79,11 @@ def _holds_numbers(cells: tuple[Cell, ...]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A cell without markup and footnote mark."""
+    """A cell without markup and footnote mark; small print is no markup of a part, but of all of it."""
+    text = _BREAK.sub(" ", text)
+    if wrapped := _WRAPPED.match(text):
+        inner = wrapped["inner"]
+        text = inner if re.match(r"[-+\u2212]?\d", inner) else _TAG.sub(" ", inner)
     text = _BOLD.sub(lambda found: next(part for part in found.groups() if part is not None), text)
     text = _QUOTED.sub(r"\1\2", text)
     text = _MARKUP.sub(lambda found: found[1] or "", text).replace(r"\%", "%").replace("~", " ").strip()

@@ -36,6 +36,7 @@ _LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 3  # places that agree
 _NEAR_SUMMARY = 0.2
 _OF_A_PROGRAM = re.compile(r"[-+]?\d\.\d+[eE][-+]\d\d")
 _HARDLY_BY_CHANCE = ("two digits are swapped", "it is off by a factor of ten")
+_SURE_SLIPS = (*_HARDLY_BY_CHANCE, "one digit differs")
 _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
 _OF_A_BASE = re.compile(r"\{0\} - [\d.]|[\d.] - \{0\}")
@@ -122,10 +123,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
-    if by_row and not (_needs_no_group(relation) and (slipped or relation.doubt < _SURE)):
-        used = [each.key for each in (relation.target, *relation.operands)]
-        if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
-            return False
+    if by_row and _is_of_own_group(table, relation, slipped):
+        return False
     if (relation.fit.free or len(relation.operands) == 1 or "/" in relation.form) and len(
         {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
     ) < 2:
@@ -168,10 +167,21 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     return far and (bool(slipped) or (_is_share_of_all(relation) and _is_far(printed, low, high, _BY_MUCH)))
 
 
+def _is_of_own_group(table: TextTable, relation: Relation, slipped: str) -> bool:
+    """Whether the rows apart are another kind of rows, and the form may differ from kind to kind."""
+    is_sure = relation.doubt < _SURE and slipped in _SURE_SLIPS
+    is_plain = _needs_no_group(relation) or (is_sure and not relation.fit.free)
+    if is_plain and (slipped or relation.doubt < _SURE):
+        return False
+    used = [each.key for each in (relation.target, *relation.operands)]
+    return own_group(table, relation.fit.apart, relation.fit.agreeing, used)
+
+
 def _has_unexplained(relation: Relation, place: int) -> bool:
-    """Whether no slip explains another place that is apart."""
+    """Whether no slip explains another place that is apart; one of half the devices has half the rate."""
     others = [slip_of(relation, each) for each in relation.fit.apart if each != place]
-    return any(not each or each.endswith(("two", "is repeated")) for each in others)
+    open_ones = ("is repeated",) if relation.doubt < _SURE else ("two", "is repeated")
+    return any(not each or each.endswith(open_ones) for each in others)
 
 
 def _is_only_a_factor(relation: Relation, slipped: str, by_row: bool) -> bool:

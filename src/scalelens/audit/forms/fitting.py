@@ -8,7 +8,8 @@ from scalelens.audit.forms.catalog import CONSTANTS
 from scalelens.audit.forms.series import Interval
 
 _FIRST = 7  # places that are looked at before all
-_MANY = 8  # places from which on two may be apart
+_MANY, _SOME = 8, 7  # places from which on two may be apart, and if the others leave no doubt
+_NO_DOUBT = 1e-5
 _RELATED = 0.1  # share within which two unrelated columns of one trend agree anyhow
 _SAME_SIZE = 0.25
 _LEAST_SPREAD = 0.01
@@ -68,7 +69,7 @@ def _held_against(
     target: dict[int, Interval], predicted: dict[int, Interval], places: list[int], factor: Interval, free: bool
 ) -> Fit | None:
     """The places that agree with what is predicted, times the factor, and those that do not."""
-    most = 2 if len(places) >= _MANY else 1
+    most = 2 if len(places) >= _SOME else 1
     agreeing: list[int] = []
     apart: list[int] = []
     for place in places:
@@ -78,7 +79,10 @@ def _held_against(
             return None
     if len(agreeing) < (3 if free else 2):
         return None
-    return Fit(factor, tuple(agreeing), tuple(apart), _chance(target, predicted, agreeing, factor, free), free)
+    chance = _chance(target, predicted, agreeing, factor, free)
+    if len(apart) > 1 and len(places) < _MANY and chance > _NO_DOUBT:
+        return None
+    return Fit(factor, tuple(agreeing), tuple(apart), chance, free)
 
 
 def _shared_by(ratios: list[Interval]) -> int:

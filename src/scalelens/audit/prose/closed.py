@@ -25,7 +25,8 @@ from scalelens.audit.prose.types import KEY, Typed, nouns_of
 from scalelens.audit.wording import about, matters, with_unit
 
 _LIMIT, _LIMIT_FAR = 0.06, 0.03  # of chance times the share of numbers that follow from nothing
-_LEAST_GIVEN = 3
+_IF_GIVING = 0.02  # the limit of a number that itself gives another one, times this
+_IF_FEW, _LEAST_GIVEN = 0.01, 3  # the same, where fewer numbers are given
 _FAR_LINES, _NEAR_LINES, _MOST_ROWS, _MOST_NUMBERS, _FEW_ROWS = 25, 10, 16, 16, 4
 _BACK, _BACK_OF_LINES, _BEFORE = 1, 8, 4  # sentences, lines of a report, and sentences whose numbers explain
 _OF_NAMED, _OF_NEXT = 1.5, 3.0  # how much less likely cells, and the sentence after, are meant
@@ -33,9 +34,10 @@ _CONFIRMED = 0.1  # of the chance, where two ways without a number in common giv
 _DECADE, _AROUND, _NEARLY = 12, 0.3, 0.012
 _MEASURED = 0.1  # a number so near, of which only a digit differs, may be another measurement
 _LEAST_DIGITS = 2
+_LEAST_OF_BARE = 3
 _PARTS = 3
 _TELLING = 0.1  # likelihood by chance, below which what gives a number is right
-_ABOUT_ALL = 1.5  # per cent
+_WHOLE, _ABOUT_ALL = 100.0, 1.5  # per cent
 _TIME = (("s", 1),)
 _NAMED_POWER = re.compile(rf"([\d.,]+) ?({'|'.join(POWERS)})")
 _TOTAL = re.compile(r"\W*(?:total|sum|all|altogether|overall)\b", re.IGNORECASE)
@@ -81,15 +83,16 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers that do not follow from those around them in a text whose other numbers do."""
     seen = list(_seen(document))
     given = sum(bool(each.given) for each in seen)
-    if given < _LEAST_GIVEN:
-        return
     giving = {id(number) for each in seen for number in each.gives}
     for each in seen:
-        if each.given == "near" or not each.slip or id(each.target.number) in giving:
+        if each.given == "near" or not each.slip:
             continue
+        if given < _LEAST_GIVEN and each.slip.words.endswith("two"):
+            continue  # a factor may be left out: two halves, two runs
         others = len(seen) - given - (not each.given)
         doubt = each.slip.chance * (others + 1) / (given + 1) / each.by_chance
-        if doubt <= (_LIMIT_FAR if each.given else _LIMIT):
+        limit = (_LIMIT_FAR if each.given else _LIMIT) * (1.0 if given >= _LEAST_GIVEN else _IF_FEW)
+        if doubt <= limit * (_IF_GIVING if id(each.target.number) in giving else 1):
             yield _finding(each.target, each.slip)
 
 
@@ -160,7 +163,9 @@ def _named(table: TextTable, rows: list[list[Typed | None]], sentence: Sentence,
 def _may_follow(target: Typed, sentence: Sentence, document: Document, near: list[Typed]) -> bool:
     """Whether a number may follow from others; one that stands in two places may be given in the other."""
     number = target.number
-    if number.hedge or target.type == BARE or number not in sentence.numbers or not number.text[0].isdigit():
+    if number.hedge or number not in sentence.numbers or not number.text[0].isdigit():
+        return False
+    if target.type == BARE and (digits_of(number.text) < _LEAST_OF_BARE or number.unit):
         return False
     start = sentence.positions[sentence.numbers.index(number)][0]
     if _RANGE.search(sentence.text[:start]):
@@ -272,6 +277,8 @@ def _slip(target: Typed, way: Way) -> str:
     factors = {10: "ten", 2: "two"}
     if kind_of(way) == "2" and any(atom in ("s", "J", "B", "flop") for atom, _ in target.type):
         factors |= {60: "60", 3600: "3,600"} if target.type == _TIME else {1000: "a thousand"}
+    if target.type == SHARE and (value > _WHOLE) != (high > _WHOLE):
+        del factors[2]  # 150 % is no part, and 75 % no change
     for factor, words in factors.items():
         if fits(value * factor, half * factor) or fits(value / factor, half if factor == 2 else half / factor):
             return f"it is off by a factor of {words}"

@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from scalelens.audit.document import Document
+from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
-from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.numerals import numerals
+from scalelens.audit.printed import Bounds, Number, bounds_of
+from scalelens.audit.prose.copied import line_of
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
@@ -21,6 +23,7 @@ _PAIR = re.compile(
     r"(?:[(\[] ?(?:=|≈|~|i\.e\.,?|or|about|approximately|roughly|that is,?)? ?<(\d+)>(?: [a-z]+)? ?[)\]]|"
     r"(?:=|≈|, i\.e\.,?|, that is,?|, or) <(\d+)>(?= ?[.,;)]| ?$))"
 )
+_IN_BRACKETS = re.compile(r"[\d,.]+ ?[A-Za-z]+ \(\D{0,3}[\d,.]+ ?[A-Za-z]+\)$")
 _FACTOR = re.compile(r"(?:[×·/+]|\bx) ?\(?$")
 _POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
 _SCIENTIFIC = re.compile(r"[eE](?=[-+]?\d)|\s?(?:\\times|×|·)\s?10\s?\^")
@@ -31,7 +34,7 @@ _BINARY = (Decimal(1), Decimal("1.024"), Decimal("1.048576"), Decimal("1.0737418
 
 def find(document: Document) -> Iterator[Finding]:
     """Quantities that are not what they are in another unit."""
-    for sentence in document.sentences:
+    for sentence in (*document.sentences, *_cells(document)):
         for found in _PAIR.finditer(sentence.marked):
             a, b = (sentence.numbers[int(k)] for k in found.groups() if k)
             if _FACTOR.search(sentence.marked[: found.start()]):
@@ -40,6 +43,23 @@ def find(document: Document) -> Iterator[Finding]:
                 continue  # "120x (1 minute ≈ 0.5 seconds)"
             if (finding := _of_digits(a, b)) or (_is_one_quantity(a, b) and (finding := _of_two(a, b))):
                 yield finding
+
+
+def _cells(document: Document) -> Iterator[Sentence]:
+    """Cells that give one quantity in two units, "4,323 s (72 min)", as sentences."""
+    for table in document.tables:
+        for row, texts in enumerate(table.texts):
+            for column, text in enumerate(texts):
+                if not _IN_BRACKETS.match(text):
+                    continue
+                found = numerals(text)
+                line = line_of(document, table, (row, column))
+                bounds = [bounds_of(each.text) for each in found]
+                numbers = tuple(
+                    Number(each.text, ends.low, ends.high, each.unit, line, 1, text, hedge=each.hedge)
+                    for each, ends in zip(found, bounds, strict=True)
+                )
+                yield Sentence(text, line, numbers, tuple((each.start, each.end) for each in found))
 
 
 def _of_digits(a: Number, b: Number) -> Finding | None:

@@ -17,7 +17,7 @@ from scalelens.audit.units import COUNTED
 
 _MOST, _MOST_SHARES, _MOST_OF_TWO_KINDS = 14, 28, 6
 _WIDEST = 1.12  # ends that are farther apart tell nothing
-_LONGEST_SUM = 5
+_LONGEST_SUM, _THREE = 5, 3
 _FARTHEST = 50  # times as large: what such a value is added to stays nearly the same
 _MOST_EFFICIENT = 130  # per cent
 _RESTS = ("a - b", "a - b - ...")
@@ -35,6 +35,7 @@ _MORE = re.compile(
 )
 _ALL = re.compile(r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|plus|both)\b", re.IGNORECASE)
 _OF_SHARES = re.compile(r"\b(?:together|total|sum|add up)\b")
+_OF_EACH = re.compile(r"\b(?:each|every|all|total\w*|together|altogether|per|thus|hence|makes?|i\.e)\b")
 _POINTS = re.compile(r"\b(?:percentage )?points?\b|\bpp\b")
 _COMPARES = re.compile(
     r"[\s*$~]*(?:[\w/-]+ )?(?:less|fewer|lower|more|higher|faster|slower|shorter|longer|smaller|larger|earlier|later)\b"
@@ -48,6 +49,9 @@ _REST = re.compile(
 
 def ways_of(target: Typed, operands: list[Typed], sentence: Sentence, most_factors: int) -> list[Way]:
     """What the operands give for a number, in its unit, with products of at most so many factors."""
+    amounts = [each for each in operands if is_amount(each)]
+    if target.type == BARE:
+        return _of_counts(target, amounts, sentence)
     groups: dict[Type, list[Typed]] = {}
     for each in operands:
         groups.setdefault(each.type, []).append(each)
@@ -57,13 +61,32 @@ def ways_of(target: Typed, operands: list[Typed], sentence: Sentence, most_facto
     same = groups.get(target.type, [])
     result += _of_several(target, same)
     result += _with_shares(target, operands[:_MOST_SHARES])
-    amounts = [each for each in operands if is_amount(each)]
     if target.type == SHARE:
         result += _of_efficiency(groups, amounts, operands)
     if is_amount(target):
-        found = products_of(target, wanted_types(target, sentence), amounts[:_MOST], [])
-        result += [way for way in found if len(way.operands) <= most_factors]
+        exact = wanted_types(target, sentence)
+        result += [w for w in products_of(target, exact, amounts[:_MOST], []) if len(w.operands) <= most_factors]
+        result += _of_counts(target, amounts, sentence, exact)
     return [way for way in result if way.high < _WIDEST * way.low]
+
+
+def _of_counts(
+    target: Typed, amounts: list[Typed], sentence: Sentence, known: frozenset[Type] = frozenset()
+) -> list[Way]:
+    """What products and quotients of two amounts give for a number whose noun, or what it is for, is left out."""
+    found = products_of(target, _wanted(target, amounts, sentence) - known, amounts[:_MOST], [])
+    return [way for way in found if len(way.operands) < _THREE and way.high < _WIDEST * way.low]
+
+
+def _wanted(target: Typed, amounts: list[Typed], sentence: Sentence) -> frozenset[Type]:
+    """The types that a number may have; "each", "in total" and a bare count leave out what they count."""
+    counts = {each.type[0][0] for each in amounts if len(each.type) == 1 and each.low == each.high}
+    if target.type == BARE:
+        return frozenset({(), *(((atom, power),) for atom in counts for power in (1, -1))} if counts else ())
+    if not _OF_EACH.search(sentence.marked):
+        return frozenset()
+    own = dict(target.type)
+    return frozenset(tuple(sorted({**own, atom: power}.items())) for atom in counts - {*own} for power in (1, -1))
 
 
 def of_pair(target: Typed, a: Typed, b: Typed) -> Iterator[Way]:
@@ -174,6 +197,8 @@ def _is_difference(target: Typed, sentence: Sentence) -> bool:
 
 def is_meant(target: Typed, way: Way, sentence: Sentence) -> bool:
     """Whether the words of a sentence may mean a way, and its operands stand in it or in one place of a table."""
+    if any(n.hedge for n in way.operands):
+        return False
     if way.text in _EXPLAINS or any(n.text[0] in "+-\u2212" or n.text == target.number.text for n in way.operands):
         return False
     sums = [n for n in way.operands if n.text.startswith(SUM_OF)]

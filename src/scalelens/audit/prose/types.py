@@ -7,6 +7,7 @@ table have that of their heading.  A noun that is not known by itself counts whe
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -64,6 +65,9 @@ _TAIL = re.compile(rf" ?{_PHRASE}", re.I)
 _LATER = re.compile(
     rf" ?(?:more|such|training|nvidia|amd|dgx|a100|h100|cpu|gpu|compute|[a-z]+ing|[a-z]+ed) {_PHRASE}", re.I
 )
+_NAMES = r"(?:(?!(?:of|in|on|at|for|with|and|to|per|is|are|the|from|by|as|or|vs|than|an?|each|we)\b)[A-Za-z][\w-]* )"
+_FARTHER = re.compile(rf" {_NAMES}{{1,2}}({_ONE})\b(?! ?/| per )", re.I)  # "26,000 time steps", "128 TPU v4 chips"
+_NAME_OF_NEXT = re.compile(r" [A-Z][a-z]+ \d+ [A-Z]")  # "Loss 1.63 Epoch 20 Batch 100"
 _SPLIT = re.compile(rf"({_JOIN})")
 _CO2 = re.compile(r"\b(k?g|t) ?(?:of )?co2\w*", re.I)
 _SPELLED = r"(?:\d|\b(?:one|two|three|four|five|six|eight|ten|twelve|sixteen))"
@@ -85,6 +89,11 @@ _QUANTITY = re.compile(
     r"^(?:power|energy|memory|limit|rate|throughput|cost|emissions?|duration|bandwidth|time|size) (?=\w)"
 )
 _RATE_OF = re.compile(r"\b([a-z]{3,})s?(?: ?/ ?| per )(?:s\b|sec|second|[a-z]{3,})")
+_COUNTED = re.compile(
+    r"(?<![\w.])\d[\d,]*(?: ?(?:thousand|million|billion|k|M|B))? "
+    r"(?!times\b|points\b|hours\b|percents?\b)([a-z]{4,}?)s\b"
+)
+_LEAST_COUNTED = 2  # places where a text counts something, or has it as a heading
 _RATE_FOR = re.compile(r"(?<=[a-z])(?: ?/ ?| per )([a-z]{3,}?)s?\b")
 _NOT_COUNTED = re.compile(
     r"and|the|than|then|more|les|less|for|per|with|are|was|wa|has|ha|fewer|one|two|all|each|time|about|cent|day|hour|year|"
@@ -124,9 +133,12 @@ _Place = tuple[Number, int]  # and where it begins
 
 
 def nouns_of(document: Document) -> Nouns:
-    """The words of a text, besides those that are known, of which or for each of which it gives a rate."""
+    """The words of a text, besides those that are known, that it counts twice, or gives a rate of or for each of."""
     text = document.text.lower().replace("_", " ")
     found = {match[1].rstrip("s") for pattern in (_RATE_OF, _RATE_FOR) for match in pattern.finditer(text)}
+    counted = Counter(match[1] for match in _COUNTED.finditer(text))
+    counted.update(heading.lower().rstrip("s") for table in document.tables for heading in table.headings)
+    found |= {word for word, times in counted.items() if times >= _LEAST_COUNTED and word.isalpha()}
     found = {word for word in found if not _NOT_COUNTED.fullmatch(word) and not _atom(word, {})}
     long = {word.rstrip("s") for word in re.findall(rf"[a-z]{{{_ABBREVIATION + 1},}}", text)}
     result: dict[str, str] = {}
@@ -191,7 +203,7 @@ def _with_each(sentence: Sentence, places: list[_Place], found: list[Typed], nou
             and not set(whole[0]) & {atom for atom, _ in each.type}
         ]
         if counted and (kind := _type(_over(dict(counted[-1].type), whole[0]))):
-            result.append(_typed(number, kind, 1.0, nouns))
+            result.append(_typed(number, kind, 1.0 / whole[1], nouns))
     return result
 
 
@@ -292,6 +304,8 @@ def _type_of(tail: str, before: str, label: str, nouns: Nouns, is_of_co2: bool) 
 
 def _phrase(tail: str, nouns: Nouns) -> list[str]:
     """The words after a number that say what it counts, split at what joins them; [] if they say nothing."""
+    if _NAME_OF_NEXT.match(tail):
+        return []
     for pattern in (_TAIL, _LATER):
         words = _SPLIT.split(match[1]) if (match := pattern.match(tail)) else []
         if words and (first := _atom(words[0], nouns)):
@@ -300,7 +314,8 @@ def _phrase(tail: str, nouns: Nouns) -> list[str]:
             later = _LATER.match(tail) if pattern is _TAIL and len(words) == 1 else None
             more = _SPLIT.split(later[1]) if later else []
             return more if more and _atom(more[0], nouns) else words
-    return []
+    farther = _FARTHER.match(tail)
+    return [farther[1]] if farther and farther[1][-1] == "s" and _noun(farther[1].lower()) else []
 
 
 def _joined(words: list[str], nouns: Nouns) -> tuple[dict[str, int], float] | None:

@@ -22,6 +22,7 @@ from scalelens.audit.forms.sums import IS_SUMMARY
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.comparisons import has_slip_of_share
 from scalelens.audit.prose.copied import line_of
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, table_name, with_unit
 from scalelens.units import base
@@ -29,9 +30,11 @@ from scalelens.units import base
 _MOST_ROWS, _MOST_COLUMNS = 12, 9
 _LEAST_ROWS, _LEAST_AGREEING = 3, 2
 _LEAST_DIGITS = 2
+_PAIR, _IF_ONLY, _IF_CONFIRMED = 2, 0.2, 0.1
 _MEASURED_TWICE = 0.03
 _LEAST_PART = 0.1  # of a sum: a smaller part is the difference of two numbers that are alike
 _SIGNS = "+-\u2212"
+_ONE = re.compile(r"1(?:\.0+)?")
 _FRACTION = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*")
 _COUNTED = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*[(（]\**(\d+(?:\.\d+)?) ?%\**[)）][\s*`_]*")
 _RATIO = re.compile(r"ratio|speed-?up|times|factor|\bvs\b|/|×|faster|slower", re.IGNORECASE)
@@ -43,6 +46,7 @@ _SHARE = re.compile(
     r"%|rate|share|pct|percent|acc|ratio|pass|success|fraction|coverage|recall|precision", re.IGNORECASE
 )
 _DIFFERENCE = re.compile(r"delta|Δ|diff|change|gain|improv|gap|sav|drop|total|sum|all|lift|overhead|net", re.IGNORECASE)
+_RANGE = re.compile(r"\b(?:swing|range|spread|gap|span)\b", re.IGNORECASE)  # between the largest and the smallest
 _OF_OTHERS = re.compile(r"\b(?:best|max|min|median|p\d\d|worst)\b", re.IGNORECASE)
 
 
@@ -55,6 +59,7 @@ class _Form:
     named: re.Pattern[str]
     units: tuple[str, ...]
     of: Callable[[Interval, Interval], Interval]
+    of_base: bool = False  # one of its operands is the value of the base case in all rows
 
 
 def _plus(a: Interval, b: Interval) -> Interval:
@@ -83,6 +88,7 @@ _FORMS = (
     _Form("{c} = {0} / {1} × 100", False, _SHARE, ("%",), _per_cent),
     _Form("{c} = ({0} / {1} - 1) × 100", False, _CHANGE, ("%",), _more),
 )
+_OF_BASE = _Form("{c} = {0} / {1}", False, _RATIO, ("x", ""), _over, of_base=True)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class _Broken:
     agreeing: int
     chance: float
     right: Interval
+    is_confirmed: bool = False  # by another column that gives the same value
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -121,13 +128,63 @@ def _broken(series: list[Series]) -> list[_Broken]:
             others = [each for each in series if each.key != target.key]
             for a, b in choose(others, 2):
                 places = [k for k in range(len(target.numbers)) if _is_used(form, target, a, b, k)]
-                if len(places) < _LEAST_ROWS:
+                if len(places) < (_LEAST_ROWS - 1 if form.is_sum else _LEAST_ROWS):
                     continue
                 tried += 1
                 if broken := _held(form, (target, a, b), places):
                     found.append(broken)
-    found = [_Broken(b.form, b.series, b.place, b.agreeing, b.chance * tried, b.right) for b in found]
+    of_base, bases_tried = _against_base(series)  # whose headings say what they are
+    found = [replace(each, chance=each.chance * tried) for each in found]
+    found += [replace(each, chance=each.chance * bases_tried) for each in of_base]
     return sorted(found, key=lambda each: each.chance)
+
+
+def _against_base(series: list[Series]) -> tuple[list[_Broken], int]:
+    """Ratios to the value of the one row whose ratio is 1.00, that all other rows but one fulfill; and the trials."""
+    found, tried = [], 0
+    for target in series:
+        ones = [k for k, number in enumerate(target.numbers) if number and _ONE.fullmatch(number.text)]
+        if len(ones) != 1 or not _RATIO.search(target.name) or target.is_order_statistic:
+            continue
+        for other in series:
+            base_value = other.numbers[ones[0]]
+            if other.key == target.key or not base_value or base_value.low <= 0:
+                continue
+            base_case = replace(other, numbers=(base_value,) * len(other.numbers))
+            for a, b in ((other, base_case), (base_case, other)):
+                places = [k for k in range(len(target.numbers)) if _is_used(_OF_BASE, target, a, b, k)]
+                if len(places) < _LEAST_ROWS:
+                    continue
+                tried += 1
+                if broken := _held(_OF_BASE, (target, a, b), places):
+                    found.append(broken)
+    found = [each for each in found if not _is_of_another_column(each, series)]
+    return [replace(each, is_confirmed=_is_confirmed(each, found)) for each in found], tried
+
+
+def _is_of_another_column(broken: _Broken, series: list[Series]) -> bool:
+    """Whether a ratio is that of another column to its base case."""
+    target = broken.series[0]
+    one = next(k for k, number in enumerate(target.numbers) if number and _ONE.fullmatch(number.text))
+    for other in series:
+        a, b = other.intervals[broken.place], other.intervals[one]
+        if other.key == target.key or not a or not b or min(a[0], b[0]) <= 0:
+            continue
+        if any(_fits(_OF_BASE, broken.series, broken.place, _over(x, y)) for x, y in ((a, b), (b, a))):
+            return True
+    return False
+
+
+def _is_confirmed(broken: _Broken, found: list[_Broken]) -> bool:
+    """Whether two columns, a rate and a time, give one ratio where a third says another: then that one is wrong."""
+    return any(
+        each.series[0].key == broken.series[0].key
+        and each.place == broken.place
+        and {s.key for s in each.series} != {s.key for s in broken.series}
+        and each.right[0] <= broken.right[1]
+        and broken.right[0] <= each.right[1]
+        for each in found
+    )
 
 
 def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> bool:
@@ -137,11 +194,12 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
         return False
     c, x, y = (each for each in numbers if each)
     units = ["%" if each.unit == "%" else base(each.unit)[0] for each in (c, x, y)]
-    if units[1] != units[2] or (units[0] != units[1] if form.is_sum else c.unit not in form.units):
+    is_bare = form.is_sum and len({*units} - {""}) == 1 and bool(_RANGE.search(f"{target.name} {a.name} {b.name}"))
+    if not is_bare and (units[1] != units[2] or (units[0] != units[1] if form.is_sum else c.unit not in form.units)):
         return False
     if form.is_sum:
         return all(each.low > 0 or each.high < 0 for each in (c, x, y))
-    if form.of is _over and units[1] in ("", "x", "%") and not form.named.search(target.name):
+    if form.of is _over and units[1] in ("", "x", "%") and c.unit != "x" and not form.named.search(target.name):
         return False
     return min(x.low, y.low) > 0 and x.text != y.text and c.text.strip(_SIGNS) not in ("0", "1", "100")
 
@@ -149,7 +207,8 @@ def _is_used(form: _Form, target: Series, a: Series, b: Series, place: int) -> b
 def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int]) -> _Broken | None:
     """The only place where a form does not hold; None if there is none or more than one."""
     target, a, b = series
-    if any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
+    is_range = form.is_sum and any(_RANGE.search(each.name) for each in series)
+    if not is_range and any(each.is_order_statistic or _OF_OTHERS.search(each.name) for each in series):
         return None
     agreeing: list[int] = []
     apart: list[int] = []
@@ -162,7 +221,7 @@ def _held(form: _Form, series: tuple[Series, Series, Series], places: list[int])
         if len(apart) > 1:
             return None
     texts = {number.text for place in agreeing if (number := target.numbers[place])}
-    if len(apart) != 1 or len(texts) < _LEAST_AGREEING:
+    if len(apart) != 1 or len(texts) < (_LEAST_AGREEING if len(places) >= _LEAST_ROWS else 1):
         return None
     chance = prod([_by_chance(form, series, place, rights, agreeing) for place in agreeing], start=1.0)
     return _Broken(form, series, apart[0], len(agreeing), float(chance), rights[apart[0]])
@@ -218,7 +277,9 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         return None
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
     found = _slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
-    found = "" if found.endswith("two") else found
+    found = "" if found.endswith("two") or (broken.form.of_base and found.startswith("in ")) else found
+    if not found and is_short_slip(c.text, low / size, high / size):
+        found = "one digit differs"
     is_exact = low == high and broken.form.is_sum
     if is_near and not is_exact and not found.endswith("swapped"):
         return None
@@ -226,21 +287,44 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         found = REPEATED
     if broken.form.is_sum and found == "one digit differs" and abs(c.low) * Decimal(size) > max(abs(low), abs(high)):
         return None  # a third part may be in it
-    if not found or (found.endswith("sign is wrong") and not broken.form.is_sum):
+    if not found and not broken.is_confirmed:
         return None  # without a slip the row may be the exception of a rule
+    if found.endswith("sign is wrong") and not broken.form.is_sum:
+        return None
     named = (target, a, b) if broken.form.is_sum else (target,)
-    is_named = any(broken.form.named.search(each.name) for each in named) or _names_both(target, a, b)
-    if not is_rare(broken.chance, found.rpartition(": ")[2], is_named):
+    is_ratio = broken.form.of is _over and c.unit == "x"
+    is_named = (
+        is_ratio
+        or any(_RANGE.search(each.name) for each in named)
+        or any(broken.form.named.search(each.name) for each in named)
+        or _names_both(target, a, b)
+    )
+    kind = found.rpartition(": ")[2]
+    chance = broken.chance * (_IF_CONFIRMED if broken.is_confirmed else 1.0)
+    if not is_rare(chance, kind, is_named) and not (
+        is_named and is_rare(_of_only_pair(broken, series), kind, is_named)
+    ):
         return None
     right = f"{about(Decimal((low + high) / 2 / size), 5)} {'times' if c.unit == 'x' else c.unit}".rstrip()
     return Finding(
         "inconsistent",
         (c, x, y),
         f"{with_unit(c)} does not follow from {with_unit(x)} and {with_unit(y)} as in {broken.agreeing} other places "
-        f"of {table_name(table)}: these give {right} ({found}).",
+        f"of {table_name(table)}: these give {right}" + (f" ({found})." if found else "."),
         matters(value(c), Bounds(Decimal(low), Decimal(high))),
         broken.form.text.format(*(_short(each) for each in (a, b)), c=_short(target)),
     )
+
+
+def _of_only_pair(broken: _Broken, series: list[Series]) -> float:
+    """The chance of a ratio that its heading names, of the only two columns of one unit: no other pair can be meant."""
+    target, a, _ = broken.series
+    alike = [each for each in series if each.unit == a.unit]
+    if broken.form.of is not _over or broken.form.of_base or not a.unit or len(alike) != _PAIR:
+        return 1.0
+    intervals = [interval for k, interval in enumerate(target.intervals) if interval and k != broken.place]
+    room = max(abs(sum(each) / 2 - 1) for each in intervals)
+    return _IF_ONLY * prod([min(1.0, 2 * (each[1] - each[0]) / room) if room else 1.0 for each in intervals], start=1.0)
 
 
 def _slip(text: str, low: float, high: float) -> str:
@@ -283,6 +367,8 @@ def _solved(form: _Form, c: Interval, other: Interval, place: int) -> Interval |
 def _is_repeated(broken: _Broken) -> bool:
     """Whether one of the numbers stands in another place of its series, too, with three digits or more."""
     for each in broken.series:
+        if len({n.text for n in each.numbers if n}) == 1:
+            continue  # the base case
         own = each.numbers[broken.place]
         digits = re.sub(r"\D", "", own.text).lstrip("0") if own else ""
         digits = digits if own and "." in own.text else digits.rstrip("0")
