@@ -161,6 +161,12 @@ def test_a_heading_of_two_rows_spans_columns() -> None:
     assert [measure.kind for measure in table.meanings] == ["devices", "rate", "rate"]
 
 
+def test_a_plus_after_a_number_makes_it_a_bound() -> None:
+    text = "The target is 85%+ before phase 8, with 100+ clients: 3+4 = 7 of them are slow, by 5 +/- 1 ms."
+    numbers = {number.text: number.hedge for number in document_of(text, suffix=".md").numbers}
+    assert numbers == {"85": "bound", "8": "", "100": "bound", "3": "", "4": "", "7": "", "5": "", "1": ""}
+
+
 # What is allowed
 
 SILENT = {

@@ -69,6 +69,7 @@ _HEDGES = {
         re.IGNORECASE,
     ),
 }
+_AT_LEAST = re.compile(r"\+(?=[\s).,;:|]|\Z)")  # 85%+, 100+ clients
 
 
 _SPELLED = {
@@ -114,6 +115,7 @@ def numerals(text: str) -> list[_Numeral]:
         if named or ((cited or _YEAR.fullmatch(match[0])) and not unit):
             continue
         hedge = next((name for name, words in _HEDGES.items() if words.search(before)), "")
+        hedge = "bound" if _AT_LEAST.match(clean, end) else hedge
         result.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return result
 
