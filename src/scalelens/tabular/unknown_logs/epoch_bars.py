@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import time_of_whole, times_of
+from scalelens.parsing.bar_times import skips, time_of_whole, times_of
 from scalelens.parsing.bar_updates import mean_of_closed
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, is_of_training
 from scalelens.parsing.rows import Rows
@@ -157,7 +157,7 @@ def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
 def span_of(bar: Sequence[Drawing]) -> float | None:
     """Seconds from the start of a bar until it was full; None where its drawings do not tell them."""
     start = bar[0] if not bar[0].step and not bar[0].elapsed_s else None
-    if bar[-1].step != bar[-1].total or not start:
+    if bar[-1].step != bar[-1].total or not start or skips(bar):
         return None
     if closed := mean_of_closed(start, bar):
         return closed[0] * closed[1]
