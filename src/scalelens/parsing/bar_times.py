@@ -14,7 +14,7 @@ Source: tqdm/std.py, update() and EMA.
 import functools
 import itertools
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from scalelens.parsing.bar_updates import (
@@ -38,6 +38,7 @@ _HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one m
 _SKIPPED = 50  # times as many steps as later drawings count: those that a resumed training skips at once
 _ALIKE = 0.5  # of their mean, that each of the steps after the skipped ones takes at least
 _NEARLY_FULL = 0.95  # of a bar whose last steps may not be drawn
+_PAUSED, _FEW_STEPS = 1.2, 0.2  # of the usual time of a step, and share of the steps
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -114,6 +115,26 @@ def mean_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
     if closed := mean_of_closed(updates_of(drawings)[0], drawings):
         return BarTimes({drawings[-1].step: _BarTime(closed[1], closed[0])})
     return time_of_whole(drawings) if _OPEN * drawings[-1].elapsed_s >= 0.5 else BarTimes({})
+
+
+def without_pauses(times: BarTimes, interrupted: Set[int]) -> BarTimes:
+    """The times without those that hold another bar, as of an evaluation, if these are few and each is long.
+
+    `interrupted` are the counts before which another bar was drawn.
+    """
+    paused = {
+        count: time
+        for count, time in times.by_step.items()
+        if not interrupted.isdisjoint(range(count - time.steps + 1, count + 1))
+    }
+    others = [time.step_s for count, time in times.by_step.items() if count not in paused]
+    if not paused or not others:
+        return times
+    usual_s, steps = statistics.median(others), sum(time.steps for time in times.by_step.values())
+    long = all(time.step_s > _PAUSED * usual_s for time in paused.values())
+    if not long or sum(time.steps for time in paused.values()) > _FEW_STEPS * steps:
+        return times
+    return times._replace(by_step={count: time for count, time in times.by_step.items() if count not in paused})
 
 
 def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
