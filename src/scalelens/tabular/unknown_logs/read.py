@@ -16,7 +16,12 @@ from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.begun_and_ended import epochs_begun_and_ended
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars, epochs_of_validating_bar
+from scalelens.tabular.unknown_logs.epoch_bars import (
+    epochs_by_bar,
+    epochs_counted_beside_batches,
+    epochs_of_bars,
+    epochs_of_validating_bar,
+)
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.known_times import known_time_in
@@ -146,6 +151,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
         rows.assigned = [*rows.assigned, *by_clock]
+        if not (printed or by_clock or shape.of_epochs_alone):
+            epochs_counted_beside_batches(source, rows, shapes)
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
         if not (told or rates_of_samples(source, rows) or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)

@@ -20,6 +20,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.bars_within import BarsWithin
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+from scalelens.tabular.unknown_logs.epochs_within import EpochsWithin
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
@@ -155,6 +156,12 @@ class Shaped(NamedTuple):
     def is_heading(self) -> bool:
         """Whether the line counts an epoch and holds no other number."""
         return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
+
+    @property
+    def counts_a_batch(self) -> bool:
+        """Whether the line counts an epoch, and a batch of it."""
+        roles = [count.role for count in self.counts]
+        return len(roles) == 2 and roles[0] == "epoch" != roles[1] and not self.parsed.bar
 
     @property
     def ended(self) -> float | None:
@@ -334,6 +341,8 @@ class Shape:
         self.kept = KeptBars()
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
+        self.grows_with_epochs = False  # whether its bar does so with the epochs of which lines count the batches
+        self.counts_epochs_of_batches = False  # whether it does, or its bar has no more counts than one that does
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -665,7 +674,8 @@ class Shape:
         """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`), its postfix, or other lines."""
         labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
         labeled = labeled and (self.has_total or self.counts_the_epochs_of_its_label)
-        return labeled or self.counts_the_epochs_it_names or self.counted_by_others or self.holds_bars
+        by_others = self.counted_by_others or self.grows_with_epochs or self.counts_epochs_of_batches
+        return labeled or self.counts_the_epochs_it_names or by_others or self.holds_bars
 
     @property
     def counts_the_epochs_of_its_label(self) -> bool:
@@ -865,7 +875,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
     ends = _EpochEnds()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
-    within = BarsWithin()
+    within, epochs_within = BarsWithin(), EpochsWithin()
     headings, ended, epoch_bars = 0, list[float](), False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
@@ -898,11 +908,18 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
         drawn = shape if shape.bar == "tqdm" else drawn
         if drawing and drawing.total:
             within.draw(shape.key, shape.label, shape.bars, drawing)
+        if drawing and shape.is_unlabeled:
+            epochs_within.draw(shape.key, shape.bars, drawing)
+        elif parts.counts_a_batch:
+            epochs_within.count(parts.key, parts.parsed.fields[parts.counts[0].field].value)
+    epochs_within.end()
     follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
     epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.holds_bars = within.hold(shape.key, shape.label)
+        shape.grows_with_epochs = epochs_within.grows_with_epochs(shape.key)
+        shape.counts_epochs_of_batches = shape.is_unlabeled and epochs_within.may_count_epochs(shape.key[-1])
         shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
         shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
