@@ -50,11 +50,6 @@ class EpochsWithin:
             bar = _Bar(begun, 0, self._epochs.copy())
         self._bars[key] = bar._replace(top=max(bar.top, drawing.step))
 
-    def end(self) -> None:
-        """Notes that the log is over."""
-        for key in [*self._bars]:
-            self._end(key)
-
     def _end(self, key: Any) -> None:
         bar = self._bars.pop(key, None)
         if bar is None or bar.top < _LEAST:
@@ -66,9 +61,13 @@ class EpochsWithin:
         self._most = max(self._most, bar.top if agreed else 0)
 
     def grows_with_epochs(self, key: Any) -> bool:
-        """Whether a bar grows with the epochs of lines."""
+        """Whether a bar grows with the epochs of lines, where the log is over."""
+        self._end(key)
         return self._agreed[key] > _SEVERAL * self._differed[key]
 
     def may_count_epochs(self, total: int) -> bool:
-        """Whether a bar of so many counts no more than another one that grows with the epochs of lines."""
+        """Whether a bar of so many counts no more than another one that grows with the epochs of lines.
+
+        All bars have to be looked at before.
+        """
         return total <= self._most

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -341,8 +341,7 @@ class Shape:
         self.kept = KeptBars()
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
-        self.grows_with_epochs = False  # whether its bar does so with the epochs of which lines count the batches
-        self.counts_epochs_of_batches = False  # whether it does, or its bar has no more counts than one that does
+        self.grows_with_epochs = self.counts_epochs_of_batches = False  # its bar: see EpochsWithin
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -912,24 +911,30 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
             epochs_within.draw(shape.key, shape.bars, drawing)
         elif parts.counts_a_batch:
             epochs_within.count(parts.key, parts.parsed.fields[parts.counts[0].field].value)
-    epochs_within.end()
-    follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
-    epochs = {other.epochs_told for other in shapes.values()} - {0.0}
+    first_ended = ended[0] if ended and all(later == epoch + 1 for epoch, later in itertools.pairwise(ended)) else None
     for shape in shapes.values():
-        shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.holds_bars = within.hold(shape.key, shape.label)
         shape.grows_with_epochs = epochs_within.grows_with_epochs(shape.key)
-        shape.counts_epochs_of_batches = shape.is_unlabeled and epochs_within.may_count_epochs(shape.key[-1])
-        shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
-        shape.first_ended = ended[0] if ended and follow else None
+        shape.first_ended = first_ended
+    for shape in filter(lambda shape: shape.is_unlabeled, shapes.values()):
+        shape.counts_epochs_of_batches = epochs_within.may_count_epochs(shape.key[-1])
+    _name_counts(shapes.values(), epoch_bars)
+    return list(shapes.values()), timed
+
+
+def _name_counts(shapes: Collection[Shape], epoch_bars: bool) -> None:
+    """Settles what the counts of all shapes are.  `epoch_bars`: a bar counts epochs, so that others count steps."""
+    epochs = {other.epochs_told for other in shapes} - {0.0}
+    for shape in shapes:
+        shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.counted_by_others = any(map(shape.counts_epochs_of, shapes))
         shape.name_pair()
         shape.name_epochs()
         shape.name_steps()
         shape.name_validated()
-        shape.name_as(shapes.values())
+        shape.name_as(shapes)
         shape.drop_multiples()
         shape.drop_constant()
         shape.in_training |= shape.in_play and (shape.leaps_over or shape.holds_many_steps)
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
-    return list(shapes.values()), timed
