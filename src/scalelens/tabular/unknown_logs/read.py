@@ -29,6 +29,7 @@ from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.results_beside import results_beside
+from scalelens.tabular.unknown_logs.running_means import STEP_TIME, STEPS, divide_means
 from scalelens.tabular.unknown_logs.sample_bars import rates_of_samples
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.stated_times import Whole
@@ -252,6 +253,8 @@ def _read_shape(
     of_epochs = table.shape.of_epochs or table.shape.of_epochs_alone
     times = LineTimes(None if unknown else counted, table.resolution_s, of_epochs, table.columns.get("epoch"))
     survey = Survey(times.seen(table.records(source)))
+    if mapping is None and {*_OF_A_STEP, "elapsed"}.isdisjoint(stated) and divide_means(table):
+        survey = Survey(table.records(source))
     for _ in range(2):  # then the short ones lack times even so
         if not (table.bars and table.bars.short_ones_lack_times):
             break
@@ -371,6 +374,8 @@ def _read_columns(
         known["loss"] = costs[0], None
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
+    elif STEP_TIME in columns:
+        known |= {"interval_time": (STEP_TIME, "s"), "averaged_steps": (STEPS, None)}
     elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
         known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)
