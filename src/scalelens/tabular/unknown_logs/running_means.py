@@ -35,7 +35,7 @@ class _Mean(NamedTuple):
 
 
 def divide_means(table: LineTable) -> bool:
-    """Gives the records of a table the times of the steps between them, where their means tell these.  Whether they do."""
+    """Gives the records of a table the times of the steps between them, if their means tell these.  Whether they do."""
     shape = table.shape
     named = [name for name in shape.names if MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES]
     counted = table.columns.get("batch") or table.columns.get("step")

@@ -214,6 +214,12 @@ def _states_loss(fields: Iterable[Field]) -> bool:
     return any(_LOSS.search(field.name) for field in fields)
 
 
+def _both_counted(counts: Sequence[_Count], field: Field) -> bool:
+    """Whether a number with a name of its own follows an epoch and a step, and so counts neither: `flips=3/42`."""
+    named = bool(field.name) and all(count.role in COUNTS for count in counts)
+    return named and {"epoch", "step"} <= {count.role for count in counts}
+
+
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts: list[_Count] = []
@@ -239,7 +245,7 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
         if role == "epoch" and counts and not field.total and any(_BEST.search(other.name) for other in fields[:index]):
             role = None  # `Epoch 30, acc 0.9, best acc 0.91 at epoch 20`
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
-            role = None if short else "of_all"
+            role = None if short or _both_counted(counts, field) else "of_all"
         if role:
             counts.append(_Count(role, index))
     return counts
