@@ -6,7 +6,8 @@ the bias of both cancels.  Before 4.57 it smoothed the quotient itself; with a =
 The way that fits the elapsed seconds at each drawing is taken.  Where none does, or where the printed digits, whose
 error grows (1 + b) / a times, leave more than a tenth of a step open, single steps are not known: then there are means
 over ten seconds or more, by the elapsed seconds.  A bar too short for them has the mean of all that it draws when it is
-closed, held against its elapsed seconds.
+closed, held against its elapsed seconds.  What a resumed training skips at the start of a bar is left out: from then on
+there are means by the elapsed seconds.
 
 Source: tqdm/std.py, update() and EMA.
 """

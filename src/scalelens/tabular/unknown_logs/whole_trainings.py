@@ -1,7 +1,6 @@
 """The mean time of an epoch, where a log states no more than how long whole trainings took.
 
     27 epochs in 24m 6s. Best val acc 98.47%                   of as many epochs as the line says
-    Finished in 43.0s (212 epochs)
     Number of epochs: 200 - Training time: 64.01 seconds
     Training wall time: 1673.0s (20.40s/epoch)                 as it says
     Epoch 20: train loss 0.31                                  of as many as the lines before it counted
@@ -18,11 +17,6 @@ from scalelens.tabular.unknown_logs.shapes import Shape
 from scalelens.tabular.unknown_logs.stated_times import only_time, total_in
 
 _EPOCHS_IN = re.compile(r"(?<![\w./-])([1-9]\d{0,6}) epochs (?:in|took)(?![a-z])", re.IGNORECASE)
-_IN_EPOCHS = re.compile(
-    r"\A\W{0,8}(?:train(?:ing|ed)? )?(?:finished|trained|completed?|done) in [\d.]{1,12} ?(?:s|secs?|seconds?|m|mins?|minutes?)"
-    r" {0,3}\(([1-9]\d{0,6}) epochs\)",
-    re.IGNORECASE,
-)
 _EPOCHS_AND_TIME = re.compile(
     r"(?<![a-z])(?:number of|num|n|total|trained) ?epochs ?[:=] ?([1-9]\d{0,6})(?![\d./]).{0,40}"
     r"(?<![a-z])train(?:ing)?[ _](?:time|duration)",
@@ -70,7 +64,7 @@ def _of_said_epochs(text: str) -> float | None:
     """Seconds of an epoch by a line that states them beside the time of a training, or how many epochs that had."""
     if beside := _MEAN_BESIDE.search(text):
         return float(beside[1]) * (60 if beside[2].lower().startswith("m") else 1) or None
-    said = _EPOCHS_IN.search(text) or _IN_EPOCHS.match(text) or _EPOCHS_AND_TIME.search(text)
+    said = _EPOCHS_IN.search(text) or _EPOCHS_AND_TIME.search(text)
     if said is None or _OF_SOMETHING_ELSE.search(text):
         return None
     seconds = only_time(text)
