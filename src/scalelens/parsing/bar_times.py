@@ -37,6 +37,7 @@ _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual 
 _FEW = 3  # windows: the mean of all is known better
 _HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one may not stand for all
 _SKIPPED = 50  # times as many steps as later drawings count: those that a resumed training skips at once
+_QUICKER = 3  # times as quick as the steps that follow: a drawing of skipped ones, which all are ten times as quick
 _ALIKE = 0.5  # of their mean, that each of the steps after the skipped ones takes at least
 _NEARLY_FULL = 0.95  # of a bar whose last steps may not be drawn
 _PAUSED, _FEW_STEPS = 1.2, 0.2  # of the usual time of a step, and share of the steps
@@ -162,7 +163,7 @@ def _without_means(drawings: Sequence[Drawing]) -> list[Drawing]:
 def _skipped_one_by_one(drawings: Sequence[Drawing]) -> int | None:
     """The index of the first drawing after the steps that a resumed training skips, where it takes some drawings to.
 
-    A skipped step takes less than a tenth of the time of a later one, and each later one about as long as the others.
+    Skipped steps take less than a tenth of the time of later ones, and each later one about as long as the others.
     What is drawn first after the skipped ones may hold some of them: tqdm draws as seldom as before.
     """
     marks = list(_first_drawings(drawings))
@@ -173,7 +174,7 @@ def _skipped_one_by_one(drawings: Sequence[Drawing]) -> int | None:
         before, now = marks[k - 1], marks[k]
         made, span_s = last.step - now.step, last.elapsed_s - now.elapsed_s
         pace_s = span_s / made
-        is_skipped = (now.step - before.step) * pace_s >= _SURELY * (now.elapsed_s - before.elapsed_s + 1)
+        is_skipped = (now.step - before.step) * pace_s >= _QUICKER * (now.elapsed_s - before.elapsed_s + 1)
         if is_skipped and now.step * pace_s >= _SURELY * (now.elapsed_s + 1):
             alike = all(
                 step.elapsed_s - then.elapsed_s + 1 >= _ALIKE * pace_s * (step.step - then.step)

@@ -148,7 +148,7 @@ class DrawnBars:
         records, times = bar.timed(self.as_wholes, self.are_timed)
         for whole in time_of_whole(bar.drawings).by_step.values():
             told = sum(t.steps for t in times.by_step.values()), sum(t.steps * t.step_s for t in times.by_step.values())
-            self.wholes += (whole.steps, whole.steps * whole.step_s), told
+            self.wholes += np.array([(whole.steps, whole.steps * whole.step_s), told], dtype=float)
         if times.rate_s and not self.disputed and records:
             self.disputed = records[0].line, times
         for record in records:
