@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scalelens.parsing.bar_times import BarTimes, times_of
+from scalelens.parsing.bar_times import BarTimes, skips, times_of
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of, is_of_training, label_of
 
 _STEPS = st.lists(st.tuples(st.floats(0.25, 40), st.sampled_from([1, 1, 1, 2, 3, 7])), min_size=2, max_size=60)
@@ -266,3 +266,30 @@ def test_a_bar_of_which_only_the_last_drawing_is_left_has_the_mean_of_all(steps:
 def test_a_bar_that_went_on_has_no_mean_by_its_last_drawing() -> None:
     drawing = drawings_of(drawn([(1.5, 1)] * 30, initial=500))[-1]
     assert not times_of([drawing]).by_step
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(80, 400), st.floats(0.001, 0.006), st.lists(st.floats(0.8, 1.2), min_size=25, max_size=40),
+    st.floats(0.8, 3),
+)  # fmt: skip
+def test_batches_that_a_resumed_epoch_skips_have_no_time(
+    skipped: int, quick_s: float, shares: list[float], usual_s: float
+) -> None:
+    steps = [(quick_s, 1)] * skipped + [(usual_s * share, 1) for share in shares]
+    times, seconds = read(steps, miniters=1)
+    assert all(step - time.steps >= skipped - 1 for step, time in times.by_step.items()), times
+    assert all(abs(error) <= 0.15 for error in errors_of(times, seconds)), times
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(30, 80), st.integers(20, 40), st.floats(0.3, 0.6), st.floats(2, 5), st.floats(10, 200))
+def test_quick_first_steps_and_a_slow_last_one_are_steps(
+    quick: int, slow: int, quick_s: float, times_slower: float, last_s: float
+) -> None:
+    steps = [(quick_s, 1)] * quick + [(quick_s * times_slower, 1)] * slow
+    for drawn_steps in (steps, [*steps[:quick], (last_s, 1)]):
+        assert not skips(drawings_of(drawn(drawn_steps, miniters=1)))
+    times, seconds = read(steps, miniters=1)
+    assert sum(time.steps for time in times.by_step.values()) >= 0.9 * len(steps), times
+    assert all(abs(error) <= 0.15 for error in errors_of(times, seconds)), times

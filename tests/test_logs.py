@@ -220,7 +220,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # means over the steps since the line before, of the update and of the wait for data
     "levanter": {(ONE, JOB)},
     "lightning_metrics": {(WINDOW, NO_RATE)},  # by ThroughputMonitor's seconds of training
-    "lightning_progress": {(WINDOW, NO_RATE)},  # differences of means since the start
+    # Differences of means since the start, and single steps of bars that other loops draw.
+    "lightning_progress": {(WINDOW, NO_RATE), (ONE, NO_RATE)},
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time
     "llmc": {(ONE, NO_RATE)},

@@ -20,7 +20,7 @@ many batches, and a loss; else five.
 which grows by one, epochs, also where it begins anew below each heading of a fold, a seed or a model: no time is derived from the time stamps until --map says that it counts steps, and none that
 is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
-count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
+count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
@@ -68,7 +68,9 @@ Where the time stamps show it, or the line says of how many steps (`2.5 s for 10
 that of all steps since the line before, which is divided among them, or that of the epoch if each line is of another
 one.  One that is too short by just the time of the data next to it is not that of
 the step: then the stamps count.  So they do where a time, multiplied by the batches of the epoch so far, grows as the stamps do:
-it is the mean since the epoch began.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
+it is the mean since the epoch began.  Where no stamps tell, a time called a mean of a batch, such as `Avg time/batch`, is
+one if the count times it never falls in any epoch, each of 20 lines or more, and hardly ever grows by far more than usual: what it
+grows by is the time of the steps between two lines, or between as many as its digits need to tell a tenth of it.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
@@ -171,12 +173,14 @@ samples (`25.0img/s`) and is of training by its label or by a loss beside it tel
 and no steps; one that counts bytes is not read, nor is one that grows by multiples of 32, which may be samples, or of 8 if
 tqdm would have drawn seven steps, or grows by one multiple of 8 now and by another then.  Nor are bars of one label and two
 totals read that are drawn by turns, where no line says the epoch: one of the two is a validation's.  A step in which another
-bar was drawn, as that of an evaluation, has no time if such steps are few and long.  A bar
+bar was drawn, as that of an evaluation, has no time if such steps are few and long.  Batches that a resumed epoch skips
+at its start, in less than a tenth of the time of later ones, have none: those after them have means by the elapsed seconds.  A bar
 without a label that is drawn once, and counts as many as the epochs of other lines (which may name the same step in
 each), has no steps, nor has one each of
 whose drawings names the epoch that it counts (`12/500 [..., epoch=12, loss=0.3]`, `Epoch 12:   2%|  | 12/500`): it has
 epochs.  Nor has one for each of whose counts another bar of training is drawn (`Training: 3/40` above `batches: 400/400`),
-unless it is called one of steps.  Where
+unless it is called one of steps; nor has one without a label that grows by as many as epochs begin in lines that count the
+batches of each (`Epoch 1, Batch: 10, Loss: 2.1`): it tells the times of these epochs.  Where
 nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
 epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

@@ -16,7 +16,8 @@ bar itself.  Rich's rate is that of the last half minute: there the elapsed seco
 the time of a step, are read as such.  A bar with words of its own before `Epoch` is not Lightning's, nor is a second bar
 of an epoch with another total, as loops of one's own draw for the validation, nor one that goes on where the epoch in
 its label grows, since it counts epochs: `Epoch 2:  25%|  | 3/12`, then `Epoch 3:  33%|  | 4/12`.  One
-that always grows by 8 or a multiple of it, and slower than tqdm draws steps, may count samples, and is not read.
+that always grows by 8 or a multiple of it, and slower than tqdm draws steps, may count samples, and is not read.  In such
+loops the few times that hold a bar of other work, as of an evaluation within the epoch, are left out where each is long.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
@@ -31,9 +32,9 @@ import math
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import BarTimes, times_of
+from scalelens.parsing.bar_times import BarTimes, times_of, without_pauses
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import Drawing, drawing, label_of, may_count_samples
+from scalelens.parsing.progress_bars import BAR, Drawing, drawing, is_of_training, label_of, may_count_samples
 from scalelens.parsing.rows import Rows
 
 VERSION = 7
@@ -73,6 +74,7 @@ class _Epoch:
         self.drawings: list[Drawing] = []
         self.batches: dict[int, tuple[int, dict[str, Any], list[tuple[str, float, None]]]] = {}  # line, row, metrics
         self.ahead = 0  # of the epoch: its first batch that was drawn
+        self.interrupted: set[int] = set()  # batches before which a bar of other work was drawn
 
     def pause(self, drawn: Drawing) -> None:
         """Notes a validation: what its batch, drawn before it and now again, took longer."""
@@ -106,6 +108,7 @@ class Reader:
         self.full: dict[tuple[int | None, str | None], tuple[Line, re.Match[str]]] = {}
         # Batches of the validations since the last drawing of the training.
         self.validated: dict[tuple[int | None, str | None], int] = {}
+        self.beside: set[tuple[int | None, str | None]] = set()  # who drew a bar of other work since the training's
         # Epochs between which a bar went on, as one that counts epochs does.
         self.carried: dict[tuple[int | None, str | None], list[_Epoch]] = {}
         self.of_epochs: set[tuple[int | None, str | None]] = set()  # whose bar does
@@ -118,6 +121,8 @@ class Reader:
         if not bar and (beside := _BESIDE.match(line.text)):
             self.is_lightning |= bool(beside["lightning"])
             self.validated[line.rank, line.location] = int(beside["total"] or 0)
+        if not bar and (other := BAR.search(line.text)) and not is_of_training(label_of(line.text, other.start())):
+            self.beside.add((line.rank, line.location))
         if not bar or any(name in bar[7] for name in _OF_NEMO):
             return False
         if not _BEFORE.fullmatch(label_of(line.text, bar.start())):
@@ -181,6 +186,10 @@ class Reader:
                 now.drawings = [drawn._replace(total=trained) for drawn in now.drawings]
         if now.is_mixed:
             return
+        if whose in self.beside and now.drawings and shown.step > now.drawings[-1].step:
+            now.interrupted.add(shown.step)
+        if not now.drawings or shown.step > now.drawings[-1].step:
+            self.beside.discard(whose)
         now.drawings.append(now.without_pauses(shown))
         now.averaged |= of_lightning
         if self.first_epoch is None:
@@ -239,6 +248,8 @@ class Reader:
         times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
         if ended.averaged:
             _with_rest(times, _once_each(ended.drawings))
+        else:
+            times = without_pauses(times, ended.interrupted)
         rows.param("framework", "pytorch", next(iter(ended.batches.values()))[0], origin="inferred")
         for batch, (number, row, metrics) in ended.batches.items():
             rows.metrics(number, row["rank"], row["place"], row["step"], metrics)

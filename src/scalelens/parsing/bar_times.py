@@ -6,7 +6,8 @@ the bias of both cancels.  Before 4.57 it smoothed the quotient itself; with a =
 The way that fits the elapsed seconds at each drawing is taken.  Where none does, or where the printed digits, whose
 error grows (1 + b) / a times, leave more than a tenth of a step open, single steps are not known: then there are means
 over ten seconds or more, by the elapsed seconds.  A bar too short for them has the mean of all that it draws when it is
-closed, held against its elapsed seconds.
+closed, held against its elapsed seconds.  What a resumed training skips at the start of a bar is left out: from then on
+there are means by the elapsed seconds.
 
 Source: tqdm/std.py, update() and EMA.
 """
@@ -14,7 +15,7 @@ Source: tqdm/std.py, update() and EMA.
 import functools
 import itertools
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from scalelens.parsing.bar_updates import (
@@ -36,7 +37,10 @@ _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual 
 _FEW = 3  # windows: the mean of all is known better
 _HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one may not stand for all
 _SKIPPED = 50  # times as many steps as later drawings count: those that a resumed training skips at once
+_QUICKER = 3  # times as quick as the steps that follow: a drawing of skipped ones, which all are ten times as quick
+_ALIKE = 0.5  # of their mean, that each of the steps after the skipped ones takes at least
 _NEARLY_FULL = 0.95  # of a bar whose last steps may not be drawn
+_PAUSED, _FEW_STEPS = 1.2, 0.2  # of the usual time of a step, and share of the steps
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -57,7 +61,10 @@ class BarTimes(NamedTuple):
 
 def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
-    drawings = _since_resumed(until_full(drawings))
+    drawings = until_full(drawings)
+    if (skipped := _skipped_one_by_one(drawings)) is not None:
+        return BarTimes(_by_clock(None, _without_means(drawings[skipped:])))
+    drawings = _since_resumed(drawings)
     start, updates = updates_of(drawings)
     hidden = sum(d.pace_s is None and d.step > 0 < d.elapsed_s for d in drawings)  # a narrow terminal cut their rates
     if hidden > _HIDDEN * len(drawings):
@@ -84,8 +91,13 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
 
 
 def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
-    """The mean of all steps of a bar that was drawn from its start until it was full, by its elapsed seconds."""
+    """The mean of all steps of a bar that was drawn from its start until it was full, by its elapsed seconds.
+
+    One that first skips steps has none.
+    """
     drawings = list(_first_drawings(until_full(drawings)))
+    if skips(drawings):
+        return BarTimes({})
     first, last = drawings[0], drawings[-1]
     if (
         first.step
@@ -100,9 +112,31 @@ def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
 def mean_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
     """The mean of all steps of such a bar, as it was drawn when it was closed, or where whole seconds tell it."""
     drawings = until_full(drawings)
+    if skips(drawings):
+        return BarTimes({})
     if closed := mean_of_closed(updates_of(drawings)[0], drawings):
         return BarTimes({drawings[-1].step: _BarTime(closed[1], closed[0])})
     return time_of_whole(drawings) if _OPEN * drawings[-1].elapsed_s >= 0.5 else BarTimes({})
+
+
+def without_pauses(times: BarTimes, interrupted: Set[int]) -> BarTimes:
+    """The times without those that hold another bar, as of an evaluation, if these are few and each is long.
+
+    `interrupted` are the counts before which another bar was drawn.
+    """
+    paused = {
+        count: time
+        for count, time in times.by_step.items()
+        if not interrupted.isdisjoint(range(count - time.steps + 1, count + 1))
+    }
+    others = [time.step_s for count, time in times.by_step.items() if count not in paused]
+    if not paused or not others:
+        return times
+    usual_s, steps = statistics.median(others), sum(time.steps for time in times.by_step.values())
+    long = all(time.step_s > _PAUSED * usual_s for time in paused.values())
+    if not long or sum(time.steps for time in paused.values()) > _FEW_STEPS * steps:
+        return times
+    return times._replace(by_step={count: time for count, time in times.by_step.items() if count not in paused})
 
 
 def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
@@ -118,7 +152,42 @@ def _since_resumed(drawings: Sequence[Drawing]) -> Sequence[Drawing]:
     made, span_s = last.step - skipped.step, last.elapsed_s - skipped.elapsed_s
     if skipped.step < _SKIPPED * usual or _SURELY * (skipped.elapsed_s + 1) * made >= span_s * skipped.step:
         return drawings
-    return [now._replace(pace_s=None) if now.step == now.total else now for now in drawings[drawings.index(skipped) :]]
+    return _without_means(drawings[drawings.index(skipped) :])
+
+
+def _without_means(drawings: Sequence[Drawing]) -> list[Drawing]:
+    """Drawings without the rate of those that are full: it is a mean with steps that were skipped."""
+    return [now._replace(pace_s=None) if now.step == now.total else now for now in drawings]
+
+
+def _skipped_one_by_one(drawings: Sequence[Drawing]) -> int | None:
+    """The index of the first drawing after the steps that a resumed training skips, where it takes some drawings to.
+
+    Skipped steps take less than a tenth of the time of later ones, and each later one about as long as the others.
+    What is drawn first after the skipped ones may hold some of them: tqdm draws as seldom as before.
+    """
+    marks = list(_first_drawings(drawings))
+    if marks[0].step:
+        return None
+    last = marks[-1]
+    for k in range(len(marks) - 1 - _FEW, 1, -1):
+        before, now = marks[k - 1], marks[k]
+        made, span_s = last.step - now.step, last.elapsed_s - now.elapsed_s
+        pace_s = span_s / made
+        is_skipped = (now.step - before.step) * pace_s >= _QUICKER * (now.elapsed_s - before.elapsed_s + 1)
+        if is_skipped and now.step * pace_s >= _SURELY * (now.elapsed_s + 1):
+            alike = all(
+                step.elapsed_s - then.elapsed_s + 1 >= _ALIKE * pace_s * (step.step - then.step)
+                for then, step in itertools.pairwise(marks[k + 1 :])
+            )
+            sure = alike and span_s >= _WINDOW_S and now.step >= _SKIPPED
+            return drawings.index(marks[k + 1]) if sure else None
+    return None
+
+
+def skips(drawings: Sequence[Drawing]) -> bool:
+    """Whether a bar first skips the steps that were made before."""
+    return _skipped_one_by_one(drawings) is not None or _since_resumed(drawings) is not drawings
 
 
 def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:

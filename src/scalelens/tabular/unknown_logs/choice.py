@@ -100,7 +100,8 @@ def _counts_up(shape: Shape) -> bool:
 
 def _is_filled_by_training(shape: Shape) -> bool:
     """Whether a bar without a label is the training's by what comes each time that it is full."""
-    return bool(shape.fills and shape.fills.of_training) and _counts_up(shape) and shape.lines >= RECURS
+    filled = shape.fills and shape.fills.of_training and not shape.is_bar_of_epochs
+    return bool(filled) and _counts_up(shape) and shape.lines >= RECURS
 
 
 def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]:

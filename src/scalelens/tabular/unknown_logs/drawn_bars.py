@@ -4,13 +4,12 @@ A bar that fills, and is drawn from its start again, is the next epoch.  One tha
 lines say the epoch, a second bar of it with another total is that of its validation, and no record.
 """
 
-import statistics
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalelens.parsing.bar_times import BarTimes, mean_of_whole, time_of_whole, times_of
+from scalelens.parsing.bar_times import BarTimes, mean_of_whole, time_of_whole, times_of, without_pauses
 from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.unknown_logs.kept_bars import is_drawn_again
@@ -20,7 +19,6 @@ EPOCH = "epoch"
 BAR_TIME = "step time by the bar [s]"
 BAR_STEPS = "steps of the time by the bar"
 _TIMED, _LONGER = 0.9, 1.05  # share of the steps, and by how much more they take than all
-_PAUSED, _FEW = 1.2, 0.2  # of the usual time of a step, and share of the steps
 _LAST, _UNDRAWN_S = 0.05, 0.2  # of a bar: what may be missing at its end
 
 
@@ -68,7 +66,7 @@ class _Bar:
         return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
 
     def timed(self, as_whole: bool, is_timed: bool) -> tuple[list[TableRecord], BarTimes]:
-        times = mean_of_whole(self.drawings) if as_whole else self.without_pauses(times_of(self.drawings))
+        times = mean_of_whole(self.drawings) if as_whole else without_pauses(times_of(self.drawings), self.interrupted)
         records = []
         for count, record in sorted(self.records.items()):
             cells = {**record.cells, STEP: self.steps_before + count, EPOCH: self.epoch}
@@ -76,22 +74,6 @@ class _Bar:
                 cells |= {BAR_TIME: time.step_s, BAR_STEPS: time.steps}
             records.append(record._replace(cells=cells))
         return records, times
-
-    def without_pauses(self, times: BarTimes) -> BarTimes:
-        """The times without those that hold another bar, as of an evaluation, if these are few and each is long."""
-        paused = {
-            count: time
-            for count, time in times.by_step.items()
-            if not self.interrupted.isdisjoint(range(count - time.steps + 1, count + 1))
-        }
-        others = [time.step_s for count, time in times.by_step.items() if count not in paused]
-        if not paused or not others:
-            return times
-        usual_s, steps = statistics.median(others), sum(time.steps for time in times.by_step.values())
-        long = all(time.step_s > _PAUSED * usual_s for time in paused.values())
-        if not long or sum(time.steps for time in paused.values()) > _FEW * steps:
-            return times
-        return times._replace(by_step={count: time for count, time in times.by_step.items() if count not in paused})
 
 
 class DrawnBars:
@@ -166,7 +148,7 @@ class DrawnBars:
         records, times = bar.timed(self.as_wholes, self.are_timed)
         for whole in time_of_whole(bar.drawings).by_step.values():
             told = sum(t.steps for t in times.by_step.values()), sum(t.steps * t.step_s for t in times.by_step.values())
-            self.wholes += (whole.steps, whole.steps * whole.step_s), told
+            self.wholes += np.array([(whole.steps, whole.steps * whole.step_s), told], dtype=float)
         if times.rate_s and not self.disputed and records:
             self.disputed = records[0].line, times
         for record in records:

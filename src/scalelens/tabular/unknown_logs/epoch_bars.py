@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import time_of_whole, times_of
+from scalelens.parsing.bar_times import skips, time_of_whole, times_of
 from scalelens.parsing.bar_updates import mean_of_closed
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, is_of_training
 from scalelens.parsing.rows import Rows
@@ -83,6 +83,23 @@ def epochs_of_validating_bar(source: Source, rows: Rows, shape: Shape) -> bool:
     validated = [name for name in shape.names if _VALIDATED.match(name)]
     if shape.bar != "tqdm" or not validated or not shape.in_training:
         return False
+    bars = _bars_of(source, shape, validated[0])
+    if not _differ_in_each(bars):
+        return False
+    _put_bars(rows, bars)
+    return True
+
+
+def epochs_counted_beside_batches(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
+    """Rows of the times of epochs by the one bar that grows with the epochs of which lines count the batches."""
+    counting = [shape for shape in shapes if shape.grows_with_epochs]
+    bars = _bars_of(source, counting[0]) if len(counting) == 1 else []
+    _put_bars(rows, bars)
+    return bool(bars)
+
+
+def _bars_of(source: Source, shape: Shape, measured: str = "") -> list[list[tuple[int, Drawing, float | None]]]:
+    """The drawings of each bar of a shape, with what stands in them; none where several programs draw them."""
     bars: list[list[tuple[int, Drawing, float | None]]] = []
     writers: set[Any] = set()
     top = 0
@@ -95,17 +112,19 @@ def epochs_of_validating_bar(source: Source, rows: Rows, shape: Shape) -> bool:
         if not bars or begins(bars[-1][-1][1], top, drawing):
             bars.append([])
             top = 0
-        result = next((field.value for field in parts.parsed.fields if field.name == validated[0]), None)
+        result = next((field.value for field in parts.parsed.fields if measured and field.name == measured), None)
         bars[-1].append((line.number, drawing, result))
         top = max(top, drawing.step)
-    if len(writers) != 1 or not _differ_in_each(bars):
-        return False
+    return bars if len(writers) == 1 else []
+
+
+def _put_bars(rows: Rows, bars: Sequence[Sequence[tuple[int, Drawing, float | None]]]) -> None:
+    """Writes the times of the epochs of each bar, of which each is an attempt."""
     for attempt, bar in enumerate(bars):
         times = times_of([drawing for _, drawing, _ in bar]) if bar[-1][1].step > 1 else None
         lines = {drawing.step: number for number, drawing, _ in bar}
         for epoch, time in times.by_step.items() if times and not times.rate_s else ():
             _put(rows, lines[epoch], attempt, epoch, time.step_s, time.steps)
-    return True
 
 
 def _differ_in_each(bars: Sequence[Sequence[tuple[int, Drawing, float | None]]]) -> bool:
@@ -157,7 +176,7 @@ def epochs_of_bars(source: Source, rows: Rows, shape: Shape) -> bool:
 def span_of(bar: Sequence[Drawing]) -> float | None:
     """Seconds from the start of a bar until it was full; None where its drawings do not tell them."""
     start = bar[0] if not bar[0].step and not bar[0].elapsed_s else None
-    if bar[-1].step != bar[-1].total or not start:
+    if bar[-1].step != bar[-1].total or not start or skips(bar):
         return None
     if closed := mean_of_closed(start, bar):
         return closed[0] * closed[1]

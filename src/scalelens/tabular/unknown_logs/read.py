@@ -16,7 +16,12 @@ from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.begun_and_ended import epochs_begun_and_ended
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar, epochs_of_bars, epochs_of_validating_bar
+from scalelens.tabular.unknown_logs.epoch_bars import (
+    epochs_by_bar,
+    epochs_counted_beside_batches,
+    epochs_of_bars,
+    epochs_of_validating_bar,
+)
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.known_times import known_time_in
@@ -24,6 +29,7 @@ from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.results_beside import results_beside
+from scalelens.tabular.unknown_logs.running_means import STEP_TIME, STEPS, divide_means
 from scalelens.tabular.unknown_logs.sample_bars import rates_of_samples
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.stated_times import Whole
@@ -159,6 +165,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
         rows.assigned = [*rows.assigned, *by_clock]
+        if not (printed or by_clock or shape.of_epochs_alone):
+            epochs_counted_beside_batches(source, rows, shapes)
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
         if not (told or rates_of_samples(source, rows) or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)
@@ -258,6 +266,8 @@ def _read_shape(
     of_epochs = table.shape.of_epochs or table.shape.of_epochs_alone
     times = LineTimes(None if unknown else counted, table.resolution_s, of_epochs, table.columns.get("epoch"))
     survey = Survey(times.seen(table.records(source)))
+    if mapping is None and {*_OF_A_STEP, "elapsed"}.isdisjoint(stated) and divide_means(table):
+        survey = Survey(table.records(source))
     for _ in range(2):  # then the short ones lack times even so
         if not (table.bars and table.bars.short_ones_lack_times):
             break
@@ -377,6 +387,8 @@ def _read_columns(
         known["loss"] = costs[0], None
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
+    elif STEP_TIME in columns:
+        known |= {"interval_time": (STEP_TIME, "s"), "averaged_steps": (STEPS, None)}
     elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
         known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)

@@ -123,7 +123,7 @@ class LineTable:
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self.bars_as_wholes = False  # their times are means of whole bars
         self.bars_are_timed = True
-        self._kept: list[TableRecord] | None = None
+        self.kept: list[TableRecord] | None = None  # its records, where these are not too many
         self._labels = self.labels()
 
     def labels(self) -> list[str]:
@@ -217,8 +217,8 @@ class LineTable:
 
     def records(self, source: Source) -> Iterator[TableRecord]:
         """The records of a log.  A record that is printed twice, or redrawn by a bar, counts once."""
-        if self._kept is not None:
-            yield from self._kept
+        if self.kept is not None:
+            yield from self.kept
             return
         kept: list[TableRecord] = []
         begun = self.other_trainings  # is known once all have been read
@@ -239,11 +239,11 @@ class LineTable:
                 kept.append(record)
             yield record
         if len(kept) <= _MOST_KEPT and (self.bars is None or begun == self.other_trainings):
-            self._kept = kept
+            self.kept = kept
 
     def read_bars_as_wholes(self) -> None:
         """Lets the records be read again, with the mean of its steps as the time of each bar; then without times."""
-        self.bars_as_wholes, self.bars_are_timed, self._kept = True, not self.bars_as_wholes, None
+        self.bars_as_wholes, self.bars_are_timed, self.kept = True, not self.bars_as_wholes, None
 
     def of_lines(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """The records of lines that are no drawings, each step's once."""

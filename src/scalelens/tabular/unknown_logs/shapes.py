@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.bars_within import BarsWithin
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+from scalelens.tabular.unknown_logs.epochs_within import EpochsWithin
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
@@ -158,6 +159,12 @@ class Shaped(NamedTuple):
         return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
 
     @property
+    def counts_a_batch(self) -> bool:
+        """Whether the line counts an epoch, and a batch of it."""
+        roles = [count.role for count in self.counts]
+        return len(roles) == 2 and roles[0] == "epoch" != roles[1] and not self.parsed.bar
+
+    @property
     def ended(self) -> float | None:
         """The epoch that the line counts, if it counts nothing else and states a loss."""
         alone = len(self.counts) == 1 and self.counts[0].role == "epoch" and not self.parsed.bar
@@ -208,6 +215,12 @@ def _states_loss(fields: Iterable[Field]) -> bool:
     return any(_LOSS.search(field.name) for field in fields)
 
 
+def _both_counted(counts: Sequence[_Count], field: Field) -> bool:
+    """Whether a number with a name of its own follows an epoch and a step, and so counts neither: `flips=3/42`."""
+    named = bool(field.name) and all(count.role in COUNTS for count in counts)
+    return named and {"epoch", "step"} <= {count.role for count in counts}
+
+
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts: list[_Count] = []
@@ -233,7 +246,7 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
         if role == "epoch" and counts and not field.total and any(_BEST.search(other.name) for other in fields[:index]):
             role = None  # `Epoch 30, acc 0.9, best acc 0.91 at epoch 20`
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
-            role = None if short else "of_all"
+            role = None if short or _both_counted(counts, field) else "of_all"
         if role:
             counts.append(_Count(role, index))
     return counts
@@ -335,6 +348,7 @@ class Shape:
         self.kept = KeptBars()
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
+        self.grows_with_epochs = self.counts_epochs_of_batches = False  # its bar: see EpochsWithin
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -666,7 +680,8 @@ class Shape:
         """Whether its bar counts epochs, by its label (`Epoch 3/250:  1%|  | 2/250`), its postfix, or other lines."""
         labeled = self.roles[:2] == ["epoch", "of_all"] and self.at_its_epoch >= _MOSTLY * self.lines
         labeled = labeled and (self.has_total or self.counts_the_epochs_of_its_label)
-        return labeled or self.counts_the_epochs_it_names or self.counted_by_others or self.holds_bars
+        by_others = self.counted_by_others or self.grows_with_epochs or self.counts_epochs_of_batches
+        return labeled or self.counts_the_epochs_it_names or by_others or self.holds_bars
 
     @property
     def counts_the_epochs_of_its_label(self) -> bool:
@@ -866,7 +881,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
     ends = _EpochEnds()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
-    within = BarsWithin()
+    within, epochs_within = BarsWithin(), EpochsWithin()
     headings, ended, epoch_bars = 0, list[float](), False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
@@ -899,21 +914,34 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], filled: FilledBars, repeats: 
         drawn = shape if shape.bar == "tqdm" else drawn
         if drawing and drawing.total:
             within.draw(shape.key, shape.label, shape.bars, drawing)
-    follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
-    epochs = {other.epochs_told for other in shapes.values()} - {0.0}
+        if drawing and shape.is_unlabeled:
+            epochs_within.draw(shape.key, shape.bars, drawing)
+        elif parts.counts_a_batch:
+            epochs_within.count(parts.key, parts.parsed.fields[parts.counts[0].field].value)
+    first_ended = ended[0] if ended and all(later == epoch + 1 for epoch, later in itertools.pairwise(ended)) else None
     for shape in shapes.values():
-        shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.holds_bars = within.hold(shape.key, shape.label)
-        shape.counted_by_others = any(map(shape.counts_epochs_of, shapes.values()))
-        shape.first_ended = ended[0] if ended and follow else None
+        shape.grows_with_epochs = epochs_within.grows_with_epochs(shape.key)
+        shape.first_ended = first_ended
+    for shape in filter(lambda shape: shape.is_unlabeled, shapes.values()):
+        shape.counts_epochs_of_batches = epochs_within.may_count_epochs(shape.key[-1])
+    _name_counts(shapes.values(), epoch_bars)
+    return list(shapes.values()), timed
+
+
+def _name_counts(shapes: Collection[Shape], epoch_bars: bool) -> None:
+    """Settles what the counts of all shapes are.  `epoch_bars`: a bar counts epochs, so that others count steps."""
+    epochs = {other.epochs_told for other in shapes} - {0.0}
+    for shape in shapes:
+        shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.counted_by_others = any(map(shape.counts_epochs_of, shapes))
         shape.name_pair()
         shape.name_epochs()
         shape.name_steps()
         shape.name_validated()
-        shape.name_as(shapes.values())
+        shape.name_as(shapes)
         shape.drop_multiples()
         shape.drop_constant()
         shape.in_training |= shape.in_play and (shape.leaps_over or shape.holds_many_steps)
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
-    return list(shapes.values()), timed
