@@ -485,6 +485,7 @@ def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) ->
             "numbered_lines",
         "power_lines",
         "run_summary",
+        "stated_means",
     }  # fmt: skip
     names = {name_of(format) for format in (*LOADED.of_lines, *LOADED.of_files)} - ours
     files = [path for name in names for path in (FIXTURES / name).glob("*")]

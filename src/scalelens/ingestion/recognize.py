@@ -35,7 +35,7 @@ _DOCUMENT_SUFFIXES = (
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
-_OF_BARS, _OF_TABLES, _OF_ENDS = "generic_lines", "column_lines", "job_end"
+_OF_BARS, _OF_MEANS, _OF_TABLES, _OF_ENDS = "generic_lines", "stated_means", "column_lines", "job_end"
 _RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
@@ -133,13 +133,16 @@ def _read_training_lines(
     lacking: str | None = None
     counted = any(part.rows.get("steps") for part in rows.parts.values())
     rows.times_are_lacking = counted and rows.timed_steps is None
-    if (recurring.counts_up or recurring.times_steps) and (not counted or rows.times_are_lacking):
+    recurs = recurring.counts_up or recurring.times_steps
+    if (recurs or recurring.states_means) and (not counted or rows.times_are_lacking):
         for format in formats:
-            if counted and name_of(format) != _OF_BARS:  # a bar beside steps may have their times
-                continue
             rows.format = name_of(format)
+            if counted and rows.format != _OF_BARS:  # a bar beside steps may have their times
+                continue
+            if not recurs and rows.format != _OF_MEANS:
+                continue
             lacks = _read_by_last_format(format, source, rows)
-            if lacks is None:
+            if lacks is None and rows.format != _OF_MEANS:  # where lines of steps are not read either, that is said
                 return None
             lacking = lacks or lacking
     return "; ".join(filter(None, (lacking, _report_training(recurring, rows)))) or None

@@ -18,6 +18,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.known_lines import with_names
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
 from scalelens.parsing.line_shapes import Known, shape_of
+from scalelens.parsing.means_of_steps import MEAN_OF_STEPS
 from scalelens.parsing.other_languages import COUNTING, in_english
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
@@ -264,6 +265,12 @@ class RecurringLines:
             pattern.count >= RECURS and (TIMED_STEP.search(skeleton) or _TIMED_TRAINING.search(skeleton))
             for skeleton, pattern in self._patterns.items()
         )
+
+    @property
+    def states_means(self) -> bool:
+        """Whether a line states the mean time of a step."""
+        skeletons = (skeleton for skeleton, pattern in self._patterns.items() if pattern.traits.timed)
+        return any(map(MEAN_OF_STEPS.search, skeletons))
 
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""
