@@ -96,7 +96,7 @@ def read(source: Source, rows: Rows) -> str | None:
         log_lines(source, lambda raw: said.look(raw.decode("utf-8", "replace"))), _MOST_LINES
     ):
         said.look(line.text)
-        if not whole or not (found := _stated_in(line.text, line.number)):
+        if not (found := _stated_in(line.text, line.number, whole)):
             continue
         if isinstance(found, str):
             lacking = lacking or found
@@ -132,8 +132,11 @@ def _is_unlike(mean: _Stated, other: _Stated) -> bool:
     return abs(mean.step_s - other.step_s) > mean.open_s + other.open_s
 
 
-def _stated_in(text: str, number: int) -> tuple[str, _Stated] | str | None:
-    """The kind of value that a line states, and the value; what it lacks; None where it states none."""
+def _stated_in(text: str, number: int, whole: bool) -> tuple[str, _Stated] | str | None:
+    """The kind of value that a line states, and the value; what it lacks; None where it states none.
+
+    The number of a line that is not whole may be cut, unless its unit follows it.
+    """
     text = text.replace("#", " ")
     skeleton = _NUMBER.sub("#", text)
     match = MEAN_OF_STEPS.search(skeleton)
@@ -145,13 +148,17 @@ def _stated_in(text: str, number: int) -> tuple[str, _Stated] | str | None:
         match.start(name) for name, value in match.groupdict().items() if value and name.startswith("value")
     )
     printed = _NUMBER.findall(text)[skeleton.count("#", 0, position)]
-    named = _UNIT.search(skeleton, position, match.end()) or _UNIT.search(match[0])
+    after = _UNIT.search(skeleton, position, match.end())
+    named = after or _UNIT.search(match[0])
+    if not (whole or after):
+        return None
     if not named:
         return f"line {number} states a mean time of a step without a unit"
     unit = named[0].lower()
     factor = _TIMES["us" if unit[0] in "uµ" or "micro" in unit else "ms" if unit[0] == "m" else "s"]
     counts = {int(one or other) for one, other in _STEPS.findall(text)}
     steps = counts.pop() if len(counts) == 1 else None
-    decimals = len(printed.partition(".")[2])
+    digits, _, exponent = printed.lower().partition("e")
+    decimals = len(digits.partition(".")[2]) - int(exponent or 0)
     kind = "run_median" if "median" in match[0].lower() else "run_mean"
     return kind, _Stated(number, float(printed) * factor, 0.5 * 10.0**-decimals * factor, steps)
