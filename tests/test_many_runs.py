@@ -93,7 +93,7 @@ def test_a_number_that_the_values_do_not_follow_is_no_axis() -> None:
 
 
 def test_runs_of_one_number_have_no_order_that_the_values_could_follow() -> None:
-    """Repeats come in the order of a clock that the energies follow: their own number is no axis all the same."""
+    """Repeats come in the order of the clock, which the energies follow; the number of the repeat is still no axis."""
     runs = [
         {"run_id": f"{repeat}{clock}", "name": f"c{clock}x_r{repeat}", "e": 1.0 + clock / 100}
         for repeat in range(1, 7) for clock in CLOCKS

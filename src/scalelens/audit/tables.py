@@ -79,7 +79,7 @@ def _holds_numbers(cells: tuple[Cell, ...]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A cell without markup and footnote mark; small print is no markup of a part, but of all of it."""
+    """A cell without markup and footnote marks; tags for small print go only where they enclose the whole cell."""
     text = _BREAK.sub(" ", text)
     if wrapped := _WRAPPED.match(text):
         inner = wrapped["inner"]

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, TIMED_STEP
+from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, TIMED_STEP, skeleton_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
@@ -43,7 +43,6 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 
 _MOST_LINES = 300_000
 _LINE = "line of the training"
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # What a model does when it is used: `step-generate: block 3/125 step 7/48 ... step=887ms`.
 _GENERATES = re.compile(r"(?<![a-z])(?:generat|denois|decod(?:e|ing)|serv(?:e|ing)(?![a-z]))", re.IGNORECASE)
 _MILLI = re.compile(r"ms|milli", re.IGNORECASE)
@@ -109,11 +108,10 @@ def _read_times(source: Source, rows: Rows) -> str | None:
     """Rows of the lines that time a step and count none, and begin alike; of several kinds the most frequent."""
     kinds: defaultdict[str, list[tuple[int, int | None, str | None, float]]] = defaultdict(list)
     for line, whole in itertools.islice(log_lines(source), _MOST_LINES):
-        skeleton = _NUMBER.sub("#", line.text.replace("#", " "))
+        skeleton, values = skeleton_of(line.text)
         match = TIMED_STEP.search(skeleton)
         if not match or not whole or ELSEWHERE.search(skeleton) or _GENERATES.search(skeleton, 0, match.start()):
             continue
-        values = _NUMBER.findall(line.text.replace("#", " "))
         seconds = float(values[skeleton.count("#", 0, skeleton.index("#", match.start()))])
         scale = 1000 if _MILLI.search(match[0].rpartition("#")[2]) else 1
         # What comes before the time, too: where that differs from line to line, each is of other work.

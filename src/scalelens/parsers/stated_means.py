@@ -24,7 +24,7 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.means_of_steps import MEAN_OF_STEPS
-from scalelens.parsing.recurring_lines import ELSEWHERE
+from scalelens.parsing.recurring_lines import ELSEWHERE, skeleton_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
@@ -37,7 +37,6 @@ GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
 
 _MOST_LINES = 300_000
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TIMES = UNITS_OF_KIND["time"]
 _TRAINS = re.compile(
     r"train|fine-?tun|(?<![a-z])loss|optimi[sz]er|backward|gradient|learning[ _]rate|(?<![a-z])lr(?![a-z])|epoch",
@@ -57,8 +56,11 @@ _RANK = re.compile(r"(?<![a-z])rank[ _:=]{0,2}(\d{1,5})(?![\w.])", re.IGNORECASE
 _UNIT = re.compile(
     r"(?<![a-z])(?:milliseconds?|msecs?|ms|microseconds?|[uµ]s|seconds?|secs?|s)(?![a-z])", re.IGNORECASE
 )
+# How many steps a mean is of; those that it leaves out, as in `after 10 steps`, are others.
 _STEPS = re.compile(
-    r"(?<![\w.])(\d{1,8}) (?:timed |measured )?(?:steps|iterations|iters|batches)(?![a-z])|(?<![a-z])n ?= ?(\d{1,8})(?![\d.])",
+    r"(?<![a-z])(?:over|across|of|for|from)(?: the)?(?: last| final)? (\d{1,8}) (?:timed |measured )?"
+    r"(?:steps|iterations|iters|batches)(?![a-z])|(?<![\w.])(\d{1,8}) (?:steps|iterations|iters|batches) in \d"
+    r"|(?<![a-z])n ?= ?(\d{1,8})(?![\d.])",
     re.IGNORECASE,
 )
 
@@ -92,9 +94,8 @@ def read(source: Source, rows: Rows) -> str | None:
         return ""
     stated: defaultdict[tuple[int | None, str | None, str], list[_Stated]] = defaultdict(list)
     lacking, said = "", _Said()
-    for line, whole in itertools.islice(
-        log_lines(source, lambda raw: said.look(raw.decode("utf-8", "replace"))), _MOST_LINES
-    ):
+    lines = log_lines(source, lambda raw: said.look(raw.decode("utf-8", "replace")))
+    for line, whole in itertools.islice(lines, _MOST_LINES):
         said.look(line.text)
         if not (found := _stated_in(line.text, line.number, whole)):
             continue
@@ -137,17 +138,14 @@ def _stated_in(text: str, number: int, whole: bool) -> tuple[str, _Stated] | str
 
     The number of a line that is not whole may be cut, unless its unit follows it.
     """
-    text = text.replace("#", " ")
-    skeleton = _NUMBER.sub("#", text)
+    skeleton, values = skeleton_of(text)
     match = MEAN_OF_STEPS.search(skeleton)
     if not match or ELSEWHERE.search(skeleton, 0, match.start()) or _OF_OTHER_WORK.search(match[0]):
         return None
     if _OF_A_PART.search(skeleton, 0, match.start()):
         return None
-    position = next(
-        match.start(name) for name, value in match.groupdict().items() if value and name.startswith("value")
-    )
-    printed = _NUMBER.findall(text)[skeleton.count("#", 0, position)]
+    position = next(match.start(name) for name, value in match.groupdict().items() if value)
+    printed = values[skeleton.count("#", 0, position)]
     after = _UNIT.search(skeleton, position, match.end())
     named = after or _UNIT.search(match[0])
     if not (whole or after):
@@ -156,7 +154,7 @@ def _stated_in(text: str, number: int, whole: bool) -> tuple[str, _Stated] | str
         return f"line {number} states a mean time of a step without a unit"
     unit = named[0].lower()
     factor = _TIMES["us" if unit[0] in "uµ" or "micro" in unit else "ms" if unit[0] == "m" else "s"]
-    counts = {int(one or other) for one, other in _STEPS.findall(text)}
+    counts = {int("".join(found)) for found in _STEPS.findall(text)}
     steps = counts.pop() if len(counts) == 1 else None
     digits, _, exponent = printed.lower().partition("e")
     decimals = len(digits.partition(".")[2]) - int(exponent or 0)

@@ -56,6 +56,7 @@ _CLOCK = re.compile(
     r"|:\d\d(?::\d\d)?(?:[.,]\d+)?(?!:?\d))"
 )
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
+_WHOLE_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")  # `5.` at the end of a sentence is 5
 _NAN = re.compile(r"\b(?:nan|NaN)\b")
 BAR = re.compile(r"[|\[(][=>.\-\s]{4,}[|\])]|[\u2500-\u25ff\u2800-\u28ff]+|[=>.\-]{4,}")
 _BAR_IN_ASCII = ("==", "..", "--", ">>")
@@ -313,6 +314,12 @@ class RecurringLines:
             self._patterns = dict(by_use[KEPT // 2 :])
         self._patterns[skeleton] = pattern
         return pattern
+
+
+def skeleton_of(text: str) -> tuple[str, list[str]]:
+    """A line with `#` in place of each number, also within dates and bars, and these numbers."""
+    text = text.replace("#", " ")
+    return _WHOLE_NUMBER.sub("#", text), _WHOLE_NUMBER.findall(text)
 
 
 def _is_bar_of_training(skeleton: str) -> bool:

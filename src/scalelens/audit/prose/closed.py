@@ -274,11 +274,10 @@ def _slip(target: Typed, way: Way) -> str:
     if fit(swapped(plain)):
         return "two digits are swapped"
     value = float(plain)
-    factors = {10: "ten", 2: "two"}
+    may_be_half = target.type != SHARE or (value > _WHOLE) == (high > _WHOLE)  # 150 % may be a change, but not a part
+    factors = {10: "ten", 2: "two"} if may_be_half else {10: "ten"}
     if kind_of(way) == "2" and any(atom in ("s", "J", "B", "flop") for atom, _ in target.type):
         factors |= {60: "60", 3600: "3,600"} if target.type == _TIME else {1000: "a thousand"}
-    if target.type == SHARE and (value > _WHOLE) != (high > _WHOLE):
-        del factors[2]  # 150 % is no part, and 75 % no change
     for factor, words in factors.items():
         if fits(value * factor, half * factor) or fits(value / factor, half if factor == 2 else half / factor):
             return f"it is off by a factor of {words}"

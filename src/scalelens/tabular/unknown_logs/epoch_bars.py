@@ -119,7 +119,7 @@ def _bars_of(source: Source, shape: Shape, measured: str = "") -> list[list[tupl
 
 
 def _put_bars(rows: Rows, bars: Sequence[Sequence[tuple[int, Drawing, float | None]]]) -> None:
-    """Writes the times of the epochs of each bar, of which each is an attempt."""
+    """Writes the epoch times of each bar; every bar is an attempt of its own."""
     for attempt, bar in enumerate(bars):
         times = times_of([drawing for _, drawing, _ in bar]) if bar[-1][1].step > 1 else None
         lines = {drawing.step: number for number, drawing, _ in bar}
