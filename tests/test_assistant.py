@@ -570,7 +570,7 @@ async def told(client: Any, tool: str, arguments: Any) -> str:
 
 
 def test_hostile_calls_leak_nothing(attacked: tuple[Path, Path, Path]) -> None:
-    assert attack(*attacked, 60) == 60
+    assert attack(*attacked, 30) == 30
 
 
 @pytest.mark.slow
@@ -579,7 +579,7 @@ def test_five_hundred_hostile_calls_leak_nothing(attacked: tuple[Path, Path, Pat
 
 
 def test_texts_of_logs_stand_in_marked_fields_alone(attacked: tuple[Path, Path, Path]) -> None:
-    check_marked_fields(attacked, 8)
+    check_marked_fields(attacked, 16)
 
 
 @pytest.mark.slow

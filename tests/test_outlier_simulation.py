@@ -13,6 +13,7 @@ import pytest
 import scipy.stats
 
 from little_warehouse import Warehouse
+from spread import by_day_and_at_night
 
 Times = npt.NDArray[np.float64]
 
@@ -107,13 +108,14 @@ def test_who_is_slow_is_found(
     assert wrong / jobs <= 0.05
 
 
-def test_of_a_thousand_clean_jobs_at_most_one_of_twenty_names_anybody(warehouse: Warehouse) -> None:
+@by_day_and_at_night("share", [4], [1])
+def test_of_a_thousand_clean_jobs_at_most_one_of_twenty_names_anybody(warehouse: Warehouse, share: int) -> None:
     chance = np.random.default_rng(8)
     sizes = [(ranks, steps) for ranks in (8, 16, 32, 64, 128, 256, 512) for steps in (5, 5, 5, 20)]
-    jobs = [job(chance, *sizes[n % len(sizes)]) for n in range(940)]
-    jobs += [job(chance, ranks, 200) for ranks in (8, 16, 64) for _ in range(20)]
+    jobs = [job(chance, *sizes[n % len(sizes)]) for n in range(940 // share)]
+    jobs += [job(chance, ranks, 200) for ranks in (8, 16, 64) for _ in range(20 // share)]
     wrong = sum(bool(said) for said in named(warehouse, jobs, per_node=8))
-    assert len(jobs) == 1000
+    assert len(jobs) == 1000 // share
     assert wrong / len(jobs) <= 0.05
 
 
