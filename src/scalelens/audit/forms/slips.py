@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
@@ -28,11 +29,12 @@ def slip(text: str, low: float, high: float) -> str:
     def fits(value: float) -> bool:
         return low - half <= value <= high + half
 
-    if any(fits(float(each)) for each in swapped(plain)):
+    of_swaps, of_digits = _values(plain)
+    if any(map(fits, of_swaps)):
         return "two digits are swapped"
     if fits(-float(plain)):
         return "the sign is wrong"
-    if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in replaced(plain)):
+    if any(map(fits, of_digits)):
         return "one digit differs"
     room = _half_of_shorter(plain, half)
     for factor, words in FACTORS.items():
@@ -40,6 +42,13 @@ def slip(text: str, low: float, high: float) -> str:
             if low - size <= value <= high + size:
                 return f"it is off by a factor of {words}"
     return ""
+
+
+@lru_cache(maxsize=16384)
+def _values(plain: str) -> tuple[list[float], list[float]]:
+    """What a number may be with two digits swapped, and, if it has three or more, with one replaced."""
+    of_digits = replaced(plain) if len(plain.replace(".", "")) >= _LEAST_DIGITS else []
+    return [float(each) for each in swapped(plain)], [float(each) for each in of_digits]
 
 
 def _half_of_shorter(plain: str, half: float) -> float:

@@ -7,6 +7,7 @@ be follows from how many others are not given: the same weighing that finds the 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
@@ -101,9 +102,9 @@ def _seen(document: Document) -> Iterator[_Seen]:
     nouns = nouns_of(document)
     every = [numbers_of(sentence, nouns) for sentence in document.sentences]
     tables = [(table, cells_of(table, nouns)) for table in document.tables]
-    forms = [sentence.form for sentence in document.sentences]
+    records = Counter(sentence.form for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if every[index] and forms.count(sentence.form) < LOG and len(sentence.numbers) <= _MOST_NUMBERS:
+        if every[index] and records[sentence.form] < LOG and len(sentence.numbers) <= _MOST_NUMBERS:
             around = _around(document, index, every, tables)
             for target in every[index]:
                 if _may_follow(target, sentence, document, [*every[index], *around.before, *around.after]):

@@ -14,7 +14,6 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -98,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
         if _PART_OF.search(sentence.marked):
             continue
         supposed = bool(_HYPOTHETICAL.search(sentence.marked))
-        marked, numbers = with_spelled(sentence)
+        marked, numbers = sentence.with_spelled
         seen: set[int] = set()
         for groups in _stated(marked, numbers):
             if (supposed and not groups.is_sure) or _has_one_more(groups, numbers):

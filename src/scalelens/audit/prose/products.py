@@ -16,7 +16,6 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
-from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
@@ -76,7 +75,7 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if not 2 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
-        marked, numbers = with_spelled(sentence)
+        marked, numbers = sentence.with_spelled
         seen: set[int] = set()
         for found in (*_explained(marked, numbers), *_named(marked, numbers)):
             if id(found.numbers[0]) not in seen:

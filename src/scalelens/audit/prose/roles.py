@@ -19,7 +19,6 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
-from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
@@ -127,12 +126,12 @@ def find(document: Document) -> Iterator[Finding]:
                 yield _finding(*found, identity)
         yield from _on_nodes(document.sentences[index])
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
-        yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+        yield from _of_each(*document.sentences[index].with_spelled, document, index)
 
 
 def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
     """ "2,048 GPUs on 256 nodes (8 per node)": nothing else can be meant."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     for match in _ON_NODES.finditer(marked):
         devices, nodes, each = (numbers[int(k)] for k in match.groups())
         right = middle(nodes.bounds) * middle(each.bounds)
@@ -143,7 +142,7 @@ def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
     """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
     each = roles.get("batch_each", [])
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     match = _PAIRS.search(marked)
     if len(each) != 1 or not match:
         return
@@ -163,7 +162,7 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
         totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
         totals = [number for number in totals if number is not parts]
         if not totals and index:
-            before, earlier = with_spelled(document.sentences[index - 1])
+            before, earlier = document.sentences[index - 1].with_spelled
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
         sure = (
@@ -225,7 +224,7 @@ def _held(
 
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():
