@@ -2,13 +2,17 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar
 
 from scalelens.audit.headings import ColumnMeaning
 from scalelens.audit.numerals import number_words
 from scalelens.audit.printed import Number
 
+_Of = TypeVar("_Of")
+_Result = TypeVar("_Result")
 _TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
 _SPACED = re.compile(r" (?=[,;:.)\]](?![\d<]))|(?<=\() ")  # what bold leaves: "**5 s** , " and "( 5 s )"
 _STAR = re.compile(r"(?<=\s)\*(?=\s)|\\times\b")
@@ -18,6 +22,21 @@ _IN_CODE = re.compile(r"`(<\d+>(?: ?(?:→|->) ?<\d+>)?)`")
 _KEY = re.compile(r"[^\w:=]*([A-Za-z][\w ./%()-]{0,40}?[:=])\s*[\d.,]+\W*\S{0,8}\s*$")
 _LOG = 4
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
+
+
+def remembered(function: Callable[[_Of], _Result]) -> Callable[[_Of], _Result]:
+    """A function of a document, a sentence or a table that computes its result once, as long as that lives."""
+    key = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def known(of: _Of) -> _Result:
+        memory = vars(of)
+        if key not in memory:
+            memory[key] = function(of)
+        result: _Result = memory[key]
+        return result
+
+    return known
 
 
 def without_marks(text: str) -> str:

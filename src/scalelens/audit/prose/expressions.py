@@ -51,7 +51,7 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
     ][:_MOST_OPERANDS]
     ratio_of_column = not target.is_share and not any(target.dimension) and _is_factor(target)
     ratio_of_column &= any(_of_one_column(a, b) for a, b in combinations(operands, 2) if a.cell)
-    for a, b in permutations(operands, 2):
+    for (i, a), (j, b) in permutations(enumerate(operands), 2):
         if not _may_be_combined(a, b) or (ratio_of_column and not (a.cell and _of_one_column(a, b))):
             continue
         if target.is_share:
@@ -71,9 +71,9 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
             continue
         if _minus(a.dimension, b.dimension) == target.dimension:
             yield Expression(a.low / b.high, a.high / b.low, "a / b", (a, b))
-        if id(a) < id(b) and _plus(a.dimension, b.dimension) == target.dimension:
+        if i < j and _plus(a.dimension, b.dimension) == target.dimension:
             yield Expression(a.low * b.low, a.high * b.high, "a × b", (a, b))
-        if id(a) < id(b) and a.dimension == b.dimension == target.dimension and any(a.dimension):
+        if i < j and a.dimension == b.dimension == target.dimension and any(a.dimension):
             yield Expression(a.low + b.low, a.high + b.high, "a + b", (a, b))
         if a.dimension == b.dimension == target.dimension and any(a.dimension):
             yield Expression(a.low - b.high, a.high - b.low, "a - b", (a, b))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.printed import Number
@@ -111,11 +112,13 @@ def _follows(sentence: Sentence) -> bool:
 def devices_named(sentences: tuple[Sentence, ...]) -> list[dict[str, str]]:
     """The devices of the catalog that the sentences name, by its second word: all kinds of A100 for "A100"."""
     words = " ".join(each.text.lower() for each in sentences)
-    return [
-        row
-        for row in rows("devices_catalog")
-        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words)
-    ]
+    return [row for row, name in _devices() if name.search(words)]
+
+
+@cache
+def _devices() -> list[tuple[dict[str, str], re.Pattern[str]]]:
+    """The devices of the catalog, each with the pattern of its second word."""
+    return [(row, re.compile(rf"\b{re.escape(row['device'].split()[1].lower())}\b")) for row in rows("devices_catalog")]
 
 
 def peaks(sentences: tuple[Sentence, ...]) -> list[Number]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.document import Document, Sentence, TextTable, remembered
 from scalelens.audit.printed import POWERS, Number
 from scalelens.units import UNITS, factors
 
@@ -132,6 +132,7 @@ Column = tuple[Typed | None, ...]
 _Place = tuple[Number, int]  # and where it begins
 
 
+@remembered
 def nouns_of(document: Document) -> Nouns:
     """The words of a text, besides those that are known, that it counts twice, or gives a rate of or for each of."""
     text = document.text.lower().replace("_", " ")
