@@ -105,28 +105,41 @@ _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|cou
 def find(document: Document) -> Iterator[Finding]:
     """Counts that contradict each other."""
     roles = [_roles_of(sentence) for sentence in document.sentences]
-    for index, own in enumerate(roles):
-        before = _before(document, roles, index)
-        for target, factors, identity in _RELATIONS:
-            marked = document.sentences[index].marked
-            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
-                continue
-            if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
-                continue
-            if target == "devices" and len(factors) > 2 and _OF_A_REPLICA.search(marked):
-                continue  # "2 replicas, each using 8 GPUs"
-            if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
-                continue  # equations.py computes it
-            if "cp" in factors and "cp" not in own:
-                continue
-            if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
-                continue
-            found = _held(own, before, target, factors)
-            if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
-                yield _finding(*found, identity)
-        yield from _on_nodes(document.sentences[index])
-        yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
-        yield from _of_each(*document.sentences[index].with_spelled, document, index)
+    everywhere: dict[str, set[str]] = {}
+    for each in roles:
+        for role, numbers in each.items():
+            everywhere.setdefault(role, set()).update(number.text for number in numbers)
+    only = {role for role, texts in everywhere.items() if len(texts) == 1}
+    for index, (sentence, own) in enumerate(zip(document.sentences, roles, strict=True)):
+        if sentence.with_spelled[1]:
+            before = _before(document, roles, only, index)
+            yield from _of_roles(sentence, own, before)
+            yield from _on_nodes(sentence)
+            yield from _pairs_of_batches(sentence, {**before, **own})
+            yield from _of_each(*sentence.with_spelled, document, index)
+
+
+def _of_roles(sentence: Sentence, own: dict[str, list[Number]], before: dict[str, list[Number]]) -> Iterator[Finding]:
+    """The relations that the counts of a sentence break."""
+    marked = sentence.marked
+    if not own or _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST:
+        return
+    for target, factors, identity in _RELATIONS:
+        if "tp" in factors and _EXPERTS.search(marked):
+            continue
+        if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
+            continue
+        if target == "devices" and len(factors) > 2 and _OF_A_REPLICA.search(marked):
+            continue  # "2 replicas, each using 8 GPUs"
+        if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
+            continue  # equations.py computes it
+        if "cp" in factors and "cp" not in own:
+            continue
+        if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
+            continue
+        found = _held(own, before, target, factors)
+        if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
+            yield _finding(*found, identity)
 
 
 def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
@@ -189,7 +202,9 @@ def _has_slip(claimed: Number, factors: list[Number]) -> bool:
     return False
 
 
-def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:
+def _before(
+    document: Document, roles: list[dict[str, list[Number]]], only: set[str], index: int
+) -> dict[str, list[Number]]:
     """Roles of the sentences before: of the last one, and of earlier ones if the text has one value for the role."""
     result: dict[str, list[Number]] = {}
     for back in range(1, min(index, _BACK) + 1):
@@ -197,8 +212,7 @@ def _before(document: Document, roles: list[dict[str, list[Number]]], index: int
         if distance > _FAR:
             break
         for role, numbers in roles[index - back].items():
-            everywhere = {number.text for each in roles for number in each.get(role, [])}
-            if role not in result and ((back == 1 and distance <= _NEXT) or len(everywhere) == 1):
+            if role not in result and ((back == 1 and distance <= _NEXT) or role in only):
                 result[role] = numbers
     return result
 
@@ -225,6 +239,8 @@ def _held(
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
     marked, numbers = sentence.with_spelled
+    if not numbers:
+        return {}
     marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():
