@@ -7,6 +7,7 @@ from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _LEAST_DIGITS = 3
+_WHOLE = 1e-9
 REPEATED = "another value of the column is repeated"  # a slip that only a column shows
 FACTORS = {2: "two", 10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
@@ -111,3 +112,12 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
         if digits < 3
         else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]
     )
+
+
+def is_short_slip(text: str, low: float, high: float) -> bool:
+    """Whether another digit would make a number of one or two digits right; whole numbers give whole ones."""
+    if not re.fullmatch(r"\d\d?|\d\.\d", text) or (low == high and abs(low - round(low)) > _WHOLE):
+        return False
+    half = 0.05 if "." in text else 0.5 if low != high else _WHOLE
+    others = [text[:k] + digit + text[k + 1 :] for k, old in enumerate(text) if old != "." for digit in "0123456789"]
+    return any(low - half <= float(other) <= high + half for other in others)

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.bound import (
     AT,
@@ -23,7 +23,6 @@ from scalelens.audit.prose.bound import (
     slip_of,
     ways_of,
 )
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit

@@ -19,9 +19,9 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.prose.bound import POINTS
+from scalelens.audit.prose.given import given_twice
 from scalelens.audit.prose.places import digits_of, middle_of, places_of
 from scalelens.audit.prose.repeated import QUOTED
-from scalelens.audit.prose.restated import given_twice
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 from scalelens.audit.tokens import with_characters
 

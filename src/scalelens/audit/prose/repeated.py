@@ -17,7 +17,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
 from scalelens.audit.printed import POWERS, Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
-from scalelens.audit.prose.restated import is_given
+from scalelens.audit.prose.given import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
 from scalelens.audit.units import COUNTED, canonical
@@ -88,7 +88,7 @@ def find(document: Document) -> Iterator[Finding]:
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, near, place))]
             if found and document.is_of_a_log(number):
                 continue
-            if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
+            if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
                     yield finding_of(number, cell, table, words_of)
@@ -215,7 +215,7 @@ def _cell_of(
     number = sentence.numbers[place]
     if not _may_be_a_slip(number, own):
         return None
-    of_another = is_of_another(table, sentence, place)
+    of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
         digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
@@ -266,7 +266,7 @@ def is_joined(label: str, sentence: Sentence, number: Number) -> bool:
     return alone and re.search(rf"{own} and [A-Z]\w", text) is not None
 
 
-def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
+def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     """Whether a sentence has further numbers of the unit, and hardly one is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
@@ -413,7 +413,7 @@ def _shape(number: Number) -> tuple[int, int]:
     return len(whole), len(fraction)
 
 
-def stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
+def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
     """Whether the number, or one that it may be rounded from, is that of another cell, or both stand elsewhere."""
     for each in document.numbers:
         same = each.unit == number.unit or not (each.unit and number.unit)

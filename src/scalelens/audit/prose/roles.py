@@ -16,9 +16,8 @@ from math import prod
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 

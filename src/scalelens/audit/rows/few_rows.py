@@ -17,12 +17,11 @@ from scalelens.audit.evidence import is_rare
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.excuses import is_another_change
 from scalelens.audit.forms.series import Interval, Series, columns_of, rows_of
-from scalelens.audit.forms.slips import REPEATED, slip
+from scalelens.audit.forms.slips import REPEATED, is_short_slip, slip
 from scalelens.audit.forms.sums import IS_SUMMARY
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.comparisons import has_slip_of_share
 from scalelens.audit.prose.copied import line_of
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, table_name, with_unit
 from scalelens.units import base

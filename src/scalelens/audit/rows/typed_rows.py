@@ -13,9 +13,8 @@ from operator import mul
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.rarest import is_measured_twice, rarest_slip
 from scalelens.audit.prose.types import (
     Column,
