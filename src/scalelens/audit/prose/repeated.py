@@ -85,7 +85,9 @@ def find(document: Document) -> Iterator[Finding]:
             near = words, topics
             if ";" in sentence.text:
                 near = tokens(_item_of(sentence, place)), tokens(_item_of(sentence, place)) | topics - words
-            found = [each for table, own in tables if (each := _cell_of(table, own, sentence, near, place))]
+            scaled = _scaled(number)
+            near_by = [pair for pair in tables if _may_be_a_slip(number, scaled, pair[1])]
+            found = [each for table, own in near_by if (each := _cell_of(table, own, sentence, near, place))]
             if found and document.is_of_a_log(number):
                 continue
             if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
@@ -172,18 +174,19 @@ def _sizes(number: Number) -> tuple[float, float]:
     return size, size * float(base(number.unit)[1])
 
 
-def _may_be_a_slip(number: Number, own: _Words) -> bool:
+def _scaled(number: Number) -> list[tuple[float, float]]:
+    """What a number may have been before a slip in its power of ten or its unit."""
+    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
+    rights = {right for size in _sizes(number) for factor in FACTORS for right in (size * factor, size / factor)}
+    return [(right * (1 - room), right * (1 + room)) for right in rights]
+
+
+def _may_be_a_slip(number: Number, scaled: list[tuple[float, float]], own: _Words) -> bool:
     """Whether a table has a number that a slip could turn into this one: quick, and true rather too often."""
     if not own.patterns.isdisjoint(_patterns(number.text)):
         return True
-    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
-    for size in _sizes(number):
-        for factor in FACTORS:
-            for right in (size * factor, size / factor):
-                at = bisect_left(own.sizes, right * (1 - room))
-                if at < len(own.sizes) and own.sizes[at] <= right * (1 + room):
-                    return True
-    return False
+    sizes, many = own.sizes, len(own.sizes)
+    return any((at := bisect_left(sizes, low)) < many and sizes[at] <= high for low, high in scaled)
 
 
 def _may_be_one(number: Number, cell: Number) -> bool:
@@ -213,8 +216,6 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
-    if not _may_be_a_slip(number, own):
-        return None
     of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
@@ -256,10 +257,10 @@ def is_joined(label: str, sentence: Sentence, number: Number) -> bool:
 
     "endian + wide" is not "endian", and what "A and B" score is not the score of A.
     """
-    own = re.escape(label.strip(" *`"))
-    text = sentence.text.replace("`", "")
-    if not own:
+    name, text = label.strip(" *`"), sentence.text.replace("`", "")
+    if not name or name.lower() not in text.lower():
         return False
+    own = re.escape(name)
     if re.search(rf"{own} ?[+&] ?\w|\w ?[+&] ?{own}", text, re.IGNORECASE):
         return True
     alone = sum(each.unit == number.unit for each in sentence.numbers) == 1
