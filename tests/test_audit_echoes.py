@@ -215,6 +215,16 @@ def test_two_exceptions_show_no_rule_where_most_rows_say_nothing() -> None:
             "gate keeps 5,183 decoy frames, in",
             "gate keeps 5,813 decoy frames, in",
         ),
+        # the score of a task that is called "Image", in a table with rows and columns exchanged
+        (
+            "| Model | ListOps | Text | Retrieval | Image |\n|---|---|---|---|---|\n| Transformer | 36.9 | 64.8 | 57.2 | 42.7 |\n"
+            "| Linformer | 35.2 | 53.4 | 52.8 | 38.1 |\n| **Heron (Ours)** | **37.5** | **65.6** | **58.9** | **43.6** |\n\n"
+            "Results by task:\n\n| Task | Length | Heron Accuracy | Standard | Speedup |\n|---|---|---|---|---|\n"
+            "| ListOps | 2048 | 37.5% | 36.9% | 3.2× |\n| Text | 4096 | 65.6% | 64.8% | 4.8× |\n"
+            "| Retrieval | 4096 | 58.9% | 57.2% | 4.1× |\n| Image | 1024 | 43.6% | 42.7% | 2.1× |\n",
+            "**43.6**",
+            "**46.3**",
+        ),
         # numbers below zero
         (
             "On seed 3 the fit gets worse: the likelihood of the spline arm fell to -120873.6 nats after the reset.\n\n"

@@ -62,6 +62,7 @@ _WRONG = {
     "a total with its digits swapped": (
         "| field | bytes |\n|---|---|\n| head | 21 |\n| body | 256 |\n| check | 32 |\n| end | 2 |\n| Total | 131 |\n"
     ),
+    "a row of two tables": _TWICE.format("45.1"),
 }
 _MAY_BE_RIGHT = {
     "a ratio of the rate where the time is that of another run": _STRIPES.format("17.1", "9.5"),

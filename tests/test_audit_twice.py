@@ -63,6 +63,7 @@ By the size of the model:
 | Train | 33.05 | 35.58 | 36.27 |
 """
 CASES = {
+    "two tables that share a column under other names": (CLASSES, "| Bus | 38.77", "| Bus | 37.87"),
     "a list with labels": (TABLE.format("With cs=1: KIVI=10332, INT8=10073."), "KIVI=10332", "KIVI=10323"),
     "two tables": (SUMMARY, "| vit-b16 | 9.843", "| vit-b16 | 9.483"),
 }

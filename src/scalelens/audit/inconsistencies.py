@@ -7,7 +7,7 @@ from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.evidence import is_enough
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, constants
+from scalelens.audit.forms import accusing, aligned, constants
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     bound,
@@ -50,6 +50,7 @@ _STATEMENTS = (
     repeated.find,
     few_rows.find,
     typed_rows.find,
+    aligned.find,
     headed.find,
     neighbors.find,
     of_cells.find,
