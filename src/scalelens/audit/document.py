@@ -39,7 +39,7 @@ def remembered(function: Callable[[_Of], _Result]) -> Callable[[_Of], _Result]:
     return known
 
 
-def without_marks(text: str) -> str:
+def _without_marks(text: str) -> str:
     """A text of the same length in which only the marks of numbers look like `<0>`."""
     return _MARK.sub(" ", text)
 
@@ -56,7 +56,7 @@ class Sentence:
     @cached_property
     def marked(self) -> str:
         """The sentence in lower case, with `<0>` for its first number and unit, `<1>` for the second, and so on."""
-        text = without_marks(self.text)
+        text = _without_marks(self.text)
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
@@ -71,7 +71,7 @@ class Sentence:
     @cached_property
     def with_spelled(self) -> tuple[str, list[Number]]:
         """The marked sentence, in which spelled numbers are marked too and units are kept, and all its numbers."""
-        text, spans = without_marks(self.text), set()
+        text, spans = _without_marks(self.text), set()
         for number, (start, _) in zip(self.numbers, self.positions, strict=True):
             spans.add((start, start + len(number.text), self.numbers.index(number)))
         for index, (number, start) in enumerate(self.spelled, len(self.numbers)):

@@ -170,7 +170,7 @@ def find(document: Document) -> Iterator[Finding]:
                     continue
                 if _is_of_a_name(change.c, sentence):
                     continue
-                if finding := held(change, others):
+                if finding := _held(change, others):
                     accused.add(id(change.c))
                     yield finding
 
@@ -293,7 +293,7 @@ def _is_said(c: Number, words: str) -> bool:
     return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
-def held(change: Change, others: list[Number]) -> Finding | None:
+def _held(change: Change, others: list[Number]) -> Finding | None:
     """The finding if neither the two values nor other numbers of the sentence give the change, but for a slip."""
     a, b, c = change.a, change.b, change.c
     if c.text[0] in f"+-{_MINUS}" and not (a.unit or b.unit) and c.unit not in ("", "%", "x", *COUNTED):
