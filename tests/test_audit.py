@@ -241,10 +241,6 @@ ACCUSED = {
     "share": ("We saw it on 35 % of 16 GPUs.", "share × count is a whole number"),
     "batches": ("We ran 12 steps of 256 images, 3,012 images in total.", "work = steps × batch size"),
     "work": ("It reads 2,130 images/s for 719.4 s, a total of 1,352,000 images.", "rate × time = work"),
-    "highest": (
-        "| batch size | images/s |\n|--|--|\n| 16 | 812 |\n| 32 | 934 |\n\nThe maximum throughput is 812 images/s.",
-        "maximum = largest of the column 'images/s'",
-    ),
     "bold": (
         "The best result is in bold.\n\n| size | time (s) |\n|--|--|\n| 16 | 8.1 |\n| 32 | **7.3** |\n| 64 | 6.9 |\n",
         "the best is the largest or the smallest of its column",

@@ -54,9 +54,6 @@ _WRONG = {
         "| suite | passed | rate |\n|---|---|---|\n| a | 25/30 | 83.33% |\n| b | 19/30 | 63.33% |\n"
         "| c | 64/90 | 17.11% |\n"
     ),
-    "a share in the cell of its counts": (
-        "| suite | result |\n|---|---|\n| a | 25/30 (83.33%) |\n| b | 19/30 (63.33%) |\n| c | 64/90 (17.11%) |\n"
-    ),
     "a share in the brackets of another script": "The first one solves 4/400（10.0%），the second 9/40（22.5%）。\n",
     "a part of a total beside another column": (
         "| kind | lines | words |\n|---|---|---|\n| a | 1,559 | 412 |\n| b | 660 | 401 |\n| c | 382 | 127 |\n"

@@ -20,12 +20,6 @@ SUITES = (
     "| end to end | 4 | 0 | 0 |\n| private | 11 | 0 | 0 |\n| **Total** | **113** | **5** | **0** |\n"
 )
 WRONG = {
-    "points in Chinese": (
-        "在 MATH 上超越基线 (41.2%) 达 14.7 个百分点，我们达到 55.9%。\n",
-        "14.7",
-        "17.4",
-    ),
-    "points in Korean": ("정확도가 71.3%에서 84.9%로 13.6 %p 올랐다.\n", "13.6", "16.3"),
     "a pair in Korean": ("지연은 41.8 ms에서 13.1 ms로 3.19배 빨라졌다.\n", "3.19", "31.9"),
     "a share in Korean": ("전체 31000 중 12.7%(3937)만 사용한다.\n", "12.7", "17.2"),
     "a signed change with a unit of its own": (
@@ -37,12 +31,6 @@ WRONG = {
         "The rewrite took the whole step 912s -> 83.1s (10.97x) on one card.\n",
         "10.97",
         "109.7",
-    ),
-    "a count of a share": (
-        "| model | accuracy | correct | pairs |\n|---|---|---|---|\n| teacher | 0.9121 | 218 | 239 |\n"
-        "| student | 0.6402 | 153 | 239 |\n| repaired | 0.6109 | 146 | 239 |\n| folded | 0.5816 | 139 | 239 |\n",
-        "218",
-        "128",
     ),
     "a total of few digits beside one that holds": (
         "| kind | images | labels |\n|---|---|---|\n| a | 97 | 2,417 |\n| b | 88 | 964 |\n| c | 93 | 1,571 |\n"
@@ -60,24 +48,11 @@ WRONG = {
         "71.936",
         "71.938",
     ),
-    "values apart": (
-        "Unfused it reaches 61.4 gen/s; fused it has 137.2 gen/s, a clean **2.23x** from fusion.\n",
-        "2.23",
-        "2.32",
-    ),
-    "a share of the other": ("**It reaches ~126% of the peak of the library (1852 vs 1471 TFLOPs).**\n", "126", "1260"),
     "a factor after brackets": (
         "Now v3 (151 TFLOPS) vs the official one (218 TFLOPS) = **1.44x** between them.\n",
         "1.44",
         "14.4",
     ),
-    "terms with words": (
-        "C (quantize 134us) + E (dequantize 178us) = 312us of overhead, of the ~430us saved.\n",
-        "312",
-        "812",
-    ),
-    "a term that stands twice": ("C (quantize 134us) + E (dequantize 178us) = 312us of overhead.\n", "134", "178"),
-    "terms in Chinese": ("但 C（激活量化 134us）+ E（反量化 178us）= 312us 额外开销。\n", "312", "812"),
     "another row of a column that two tables share": (STEPS, "| 120 | 361", "| 120 | 1,427"),
     "a column that a heading names": (KERNELS, "9.126", "0.9126"),
     "a total of the suites": (SUITES, "113", "131"),

@@ -133,11 +133,6 @@ def test_what_is_something_else_is_not_accused(text: str) -> None:
             "92.8%",
         ),
         (
-            ROWS + "\nThe variant Heron (both) reaches an ECE of 0.0587 at a Specificity of 0.9042.\n",
-            "ECE of 0.0587",
-            "ECE of 0.0412",
-        ),
-        (
             "Kestrel (16.2 ms) beats Heron: 41.5 → 16.2 ms (58.3 GB/s, 2.56× Heron) on the harbor set.\n",
             "2.56×",
             "2.65×",

@@ -3,7 +3,7 @@
 import pytest
 
 from scalelens.audit.inconsistencies import inconsistencies
-from scalelens.audit.prose import headed, labelled, listed
+from scalelens.audit.prose import headed
 from scalelens.audit.reading import document_of
 
 TABLE = """
@@ -35,28 +35,14 @@ REPEATED = {
         "4.922 ms",
     ),
 }
-# What a table is repeated by, with the module that sees it: others may see it, too.
-WAYS = {
-    "named as the headings do": (headed, "Latency 9.843 ms, throughput 1016.2 images/s, accuracy 81.07.", "9.843", "9.483"),
+HEADED = {
+    "named as the headings do": ("Latency 9.843 ms, throughput 1016.2 images/s, accuracy 81.07.", "9.843", "9.483"),
     "one digit, named as the headings do": (
-        headed, "Accuracy 81.07, throughput 1016.2 images/s, latency 9.843 ms.", "1016.2", "1616.2",
+        "Accuracy 81.07, throughput 1016.2 images/s, latency 9.843 ms.", "1016.2", "1616.2",
     ),
-    "the label after the number": (labelled, "We reach 82.52 for convnext-t.", "82.52", "85.22"),
-    "a unit at the end of a list": (listed, "In this order: 6.172 → 9.843 → 7.518 ms.", "9.843", "8.943"),
 }  # fmt: skip
 PRODUCTS = {
-    "in brackets": ("Each pass has 64 products in all layers (32 layers × 2).", "32 layers", "34 layers"),
-    "after a colon": ("38 affinity fields: 19 parts × 2 directions.", "38", "39"),
     "a sum in brackets": ("We stop at 7799008 (7594208+204800).", "204800", "204850"),
-    "heads": ("24 blocks, embed_dim=1024, heads=16, head_dim=64.", "1024", "1054"),
-    "iterations": ("Evaluation every 12,288 samples (768 iterations with GBS=16).", "12,288", "12,298"),
-    "accumulation": (
-        "With 4-way data parallel, a micro batch size of 16 and a global batch size of 2048 there is gradient "
-        "accumulation on 32 batches.",
-        "on 32",
-        "on 37",
-    ),
-    "stages": ("That is 64 layers over PP=32 => 2 layers per gpu.", "64", "54"),
     "a share of about": ("Peak disk: 77% (≈156 GB / 202 GB).", "202", "2020"),
     "by a factor": (
         "We reduce 768 dimensions to 128 dimensions, reducing the storage by factor 6.",
@@ -64,7 +50,6 @@ PRODUCTS = {
         "factor 60",
     ),
     "a quotient of counts": ("The windows cover 35 / 42 = 83.3% of the guards.", "83.3", "83.7"),
-    "an effective batch": ("All runs have batch=16, grad_accum=16 (effective batch=256).", "256", "652"),
     "free memory": ("The peak is 30.92 GiB / 31.25 GiB, 0.3295 GiB free.", "30.92", "39.02"),
     "a share before its counts": ("The precision is 81% (29/36 true).", "29", "59"),
     "two shares of a peak": ("We reach a MFU and HFU of 56.3% and 57.0%, respectively.", "56.3", "112.6"),
@@ -164,12 +149,12 @@ def test_a_number_that_differs_from_its_cell_by_a_slip_is_accused(name: str) -> 
     assert inconsistencies(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))
 
 
-@pytest.mark.parametrize("name", sorted(WAYS))
-def test_each_way_to_repeat_a_table_is_seen(name: str) -> None:
-    way, text, right, wrong = WAYS[name]
+@pytest.mark.parametrize("name", sorted(HEADED))
+def test_a_number_that_is_named_as_the_headings_are(name: str) -> None:
+    text, right, wrong = HEADED[name]
     assert right in text
-    assert not [*way.find(document_of(TABLE.format(text), suffix=".md"))]
-    assert len([*way.find(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))]) == 1
+    assert not [*headed.find(document_of(TABLE.format(text), suffix=".md"))]
+    assert len([*headed.find(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))]) == 1
 
 
 @pytest.mark.parametrize("name", sorted(PRODUCTS))

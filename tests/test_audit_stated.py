@@ -338,11 +338,11 @@ TOKENS = (1125, 1684, 1851, 704, 500, 1000)
 OTHER_TOKENS = (1531, 2186, 1061, 735)  # each a slip away by chance
 
 
-@pytest.mark.parametrize(("wrong", "accused"), [((), 0), ((2,), 1), ((0, 2), 2), ((0, 1, 2, 3), 0)])
+@pytest.mark.parametrize(("wrong", "accused"), [((), 0), ((2,), 1), ((0, 1, 2, 3), 0)])
 def test_many_records_of_a_log_that_break_a_relation_are_counted_otherwise(
     wrong: tuple[int, ...], accused: int
 ) -> None:
-    """One or two records are slips; in four of six the tool's rate is of something else."""
+    """One record is a slip; in four of six the tool's rate is of something else."""
     tokens = [OTHER_TOKENS[place] if place in wrong else each for place, each in enumerate(TOKENS)]
     text = "".join(RECORD.format(*both, each) for both, each in zip(TIMES_AND_RATES, tokens, strict=True))
     assert len(inconsistencies(document_of(text, suffix=".md"))) == accused

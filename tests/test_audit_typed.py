@@ -161,7 +161,7 @@ def test_two_rows_off_are_a_rule_that_does_not_hold() -> None:
 
 def test_a_count_that_a_sentence_spells_twice_is_marked_once() -> None:
     (sentence,) = document("All three ran, and the three took 30 minutes.").sentences
-    marked, numbers = of_cells.with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     assert marked == "all <1> ran, and the <2> took <0> minutes." and len(numbers) == 3
 
 

@@ -5,6 +5,7 @@ it spells them, is up to that module.
 """
 
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 
@@ -38,6 +39,7 @@ UNITS = {
 }
 
 
+@cache
 def base(unit: str) -> tuple[str, Decimal]:
     """The base unit, and how many of it one `unit` is: `images/min` is (`images/s`, 1/60), "" is ("", 1)."""
     parts = unit.split("/") if unit else []

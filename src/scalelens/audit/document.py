@@ -2,21 +2,44 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar
 
 from scalelens.audit.headings import ColumnMeaning
+from scalelens.audit.numerals import number_words
 from scalelens.audit.printed import Number
 
+_Of = TypeVar("_Of")
+_Result = TypeVar("_Result")
 _TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
 _SPACED = re.compile(r" (?=[,;:.)\]](?![\d<]))|(?<=\() ")  # what bold leaves: "**5 s** , " and "( 5 s )"
+_STAR = re.compile(r"(?<=\s)\*(?=\s)|\\times\b")
+_MARKS = re.compile(r"[*_$\\~\s]+")
+_NUMBERS = re.compile(r"<\d+>|\d+")
 _IN_CODE = re.compile(r"`(<\d+>(?: ?(?:→|->) ?<\d+>)?)`")
 _KEY = re.compile(r"[^\w:=]*([A-Za-z][\w ./%()-]{0,40}?[:=])\s*[\d.,]+\W*\S{0,8}\s*$")
 _LOG = 4
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
 
 
-def without_marks(text: str) -> str:
+def remembered(function: Callable[[_Of], _Result]) -> Callable[[_Of], _Result]:
+    """A function of a document, a sentence or a table that computes its result once, as long as that lives."""
+    key = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def known(of: _Of) -> _Result:
+        memory = vars(of)
+        if key not in memory:
+            memory[key] = function(of)
+        result: _Result = memory[key]
+        return result
+
+    return known
+
+
+def _without_marks(text: str) -> str:
     """A text of the same length in which only the marks of numbers look like `<0>`."""
     return _MARK.sub(" ", text)
 
@@ -33,17 +56,35 @@ class Sentence:
     @cached_property
     def marked(self) -> str:
         """The sentence in lower case, with `<0>` for its first number and unit, `<1>` for the second, and so on."""
-        text = without_marks(self.text)
+        text = _without_marks(self.text)
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
         text = _IN_CODE.sub(r"\1", text)
-        return _SPACED.sub("", re.sub(r"[*_$\\~\s]+", " ", _TIMES.sub("×", text))).lower()
+        return _SPACED.sub("", _MARKS.sub(" ", _TIMES.sub("×", text))).lower()
+
+    @cached_property
+    def spelled(self) -> tuple[tuple[Number, int], ...]:
+        """The numbers that it spells out, and where each begins."""
+        return tuple(number_words(self.text, self.line))
+
+    @cached_property
+    def with_spelled(self) -> tuple[str, list[Number]]:
+        """The marked sentence, in which spelled numbers are marked too and units are kept, and all its numbers."""
+        text, spans = _without_marks(self.text), set()
+        for number, (start, _) in zip(self.numbers, self.positions, strict=True):
+            spans.add((start, start + len(number.text), self.numbers.index(number)))
+        for index, (number, start) in enumerate(self.spelled, len(self.numbers)):
+            spans.add((start, start + len(number.text), index))
+        for start, end, index in sorted(spans, reverse=True):
+            text = f"{text[:start]}<{index}>{text[end:]}"
+        text = _STAR.sub("×", text)
+        return _MARKS.sub(" ", text).lower(), [*self.numbers, *(number for number, _ in self.spelled)]
 
     @cached_property
     def form(self) -> str:
         """What it has besides numbers: the same in all records of a log."""
-        return re.sub(r"<\d+>|\d+", "#", self.marked)
+        return _NUMBERS.sub("#", self.marked)
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,12 @@ _DIGITS = 10
 
 # How many coincidences a finding may be expected to be, by what shows that its relation is meant.
 _SAID = 0.06  # words bind the numbers, and other words stand between
-_ALONE = 0.05  # no other numbers of the sentence could be meant
 _NAMED = 0.02  # a sentence names the row and the column of a cell
 _NEAR = 0.0015  # only that a number stands near another one, which it would multiply or divide
 _SHARE = 0.01  # that it is a share of two numbers of one unit
 _OF_BARE = 0.004  # the same, but none of them has a unit
 _SHARE_OF_BARE = 0.002
-_LIMITS = {
-    "lone": _ALONE,
-    **dict.fromkeys(("repeated", "restated", "neighbors", "labelled", "exchanged"), _NAMED),
-}
+_LIMITS = dict.fromkeys(("repeated", "neighbors"), _NAMED)
 _MOST_IN_SIGHT = 5  # numbers of a sentence: in a longer one, two values of one quantity need not be compared
 _NUMERAL = re.compile(r"\d[\d.,]*")
 _IS_TOTAL = re.compile(

@@ -7,13 +7,9 @@ the numbers of figures, tables and sections.
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from scalelens.audit.printed import Number
 from scalelens.audit.units import canonical
-
-if TYPE_CHECKING:
-    from scalelens.audit.document import Sentence
 
 _NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
@@ -120,11 +116,11 @@ def numerals(text: str) -> list[_Numeral]:
     return result
 
 
-def number_words(sentence: "Sentence") -> list[Number]:
-    """The numbers that a sentence spells out: "four servers with eight cards each"."""
+def number_words(text: str, line: int) -> list[tuple[Number, int]]:
+    """The numbers that a sentence spells out, and where each begins: "four servers with eight cards each"."""
     return [
-        Number(match[1], Decimal(size), Decimal(size), canonical(match[2] or ""), sentence.line, 1, sentence.text)
-        for match in _WORDS.finditer(sentence.text)
+        (Number(match[1], Decimal(size), Decimal(size), canonical(match[2] or ""), line, 1, text), match.start())
+        for match in _WORDS.finditer(text)
         if (size := _SPELLED[match[1].lower()]) and (size > 1 or canonical(match[2] or "") in _TIMES)
     ]
 

@@ -46,6 +46,11 @@ CATALOGS = {
 
 def rows(name: str) -> list[dict[str, Any]]:
     """Rows of a catalog in their order, with numbers as numbers and None for what is empty."""
+    return [dict(row) for row in _rows(name)]
+
+
+@cache
+def _rows(name: str) -> list[dict[str, Any]]:
     files, columns = CATALOGS[name]
     cells = [row for file in files for row in cells_of(file)]
     if name == "published":
@@ -77,5 +82,5 @@ def table(name: str) -> pa.Table:
 def device(name: str) -> dict[str, Any] | None:
     """The device that logs call by this name, None where no pattern matches, and for a MIG slice: a part of one."""
     lower = name.lower()
-    found = (row for row in rows("devices_catalog") if re.search(row["pattern"], lower))
+    found = (dict(row) for row in _rows("devices_catalog") if re.search(row["pattern"], lower))
     return None if " mig " in lower else next(found, None)

@@ -210,7 +210,8 @@ def _has_its_own_base(table: TextTable, relation: Relation, place: int, printed:
     words = " ".join(text for k, text in enumerate(own) if table.cells[printed.row][k] is None or k == printed.cell)
     for row, texts in enumerate(table.texts):
         label = texts[0].strip(" *`")
-        if row != printed.row and len(label) >= _LEAST_LABEL and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", words):
+        is_there = row != printed.row and len(label) >= _LEAST_LABEL and label in words
+        if is_there and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", words):
             return True
     values = relation.operands[0].intervals
     before = values[place - 1] if 0 < place <= len(values) else None

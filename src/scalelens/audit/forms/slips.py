@@ -2,10 +2,12 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _LEAST_DIGITS = 3
+_WHOLE = 1e-9
 REPEATED = "another value of the column is repeated"  # a slip that only a column shows
 FACTORS = {2: "two", 10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
@@ -28,11 +30,12 @@ def slip(text: str, low: float, high: float) -> str:
     def fits(value: float) -> bool:
         return low - half <= value <= high + half
 
-    if any(fits(float(each)) for each in swapped(plain)):
+    of_swaps, of_digits = _values(plain)
+    if any(map(fits, of_swaps)):
         return "two digits are swapped"
     if fits(-float(plain)):
         return "the sign is wrong"
-    if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in replaced(plain)):
+    if any(map(fits, of_digits)):
         return "one digit differs"
     room = _half_of_shorter(plain, half)
     for factor, words in FACTORS.items():
@@ -40,6 +43,13 @@ def slip(text: str, low: float, high: float) -> str:
             if low - size <= value <= high + size:
                 return f"it is off by a factor of {words}"
     return ""
+
+
+@lru_cache(maxsize=16384)
+def _values(plain: str) -> tuple[list[float], list[float]]:
+    """What a number may be with two digits swapped, and, if it has three or more, with one replaced."""
+    of_digits = replaced(plain) if len(plain.replace(".", "")) >= _LEAST_DIGITS else []
+    return [float(each) for each in swapped(plain)], [float(each) for each in of_digits]
 
 
 def _half_of_shorter(plain: str, half: float) -> float:
@@ -102,3 +112,12 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
         if digits < 3
         else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]
     )
+
+
+def is_short_slip(text: str, low: float, high: float) -> bool:
+    """Whether another digit would make a number of one or two digits right; whole numbers give whole ones."""
+    if not re.fullmatch(r"\d\d?|\d\.\d", text) or (low == high and abs(low - round(low)) > _WHOLE):
+        return False
+    half = 0.05 if "." in text else 0.5 if low != high else _WHOLE
+    others = [text[:k] + digit + text[k + 1 :] for k, old in enumerate(text) if old != "." for digit in "0123456789"]
+    return any(low - half <= float(other) <= high + half for other in others)

@@ -33,10 +33,13 @@ _MOST = Decimal("1.02")
 _LEAST_OTHERS = 2
 
 
-def find(document: Document) -> Iterator[Finding]:
+def find(document: Document) -> list[Finding]:
     """Efficiencies above 1 that a table contradicts, or that the text does not explain."""
-    if _EXPLAINED.search(document.text):
-        return
+    found = list(_above_one(document))
+    return found if found and not _EXPLAINED.search(document.text) else []
+
+
+def _above_one(document: Document) -> Iterator[Finding]:
     for table in document.tables:
         for efficiency in table.columns("efficiency"):
             for row, (number,) in table.rows_with(efficiency):

@@ -6,6 +6,7 @@ the unit not wrong.  How many formulas were tried decides whether that could be 
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -24,6 +25,7 @@ from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
 _NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
+_BELOW = 0.999  # of a bound, so that rounding hides nothing
 _CLOSER = 0.02  # a formula of three that gives nearly the number shows no slip
 _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
@@ -277,15 +279,21 @@ def _likeliest(
         return None
     sure = _SURE_WITH_UNIT if any(target.dimension) and _digits(target) > 2 else _SURE
     sure = _SURE_OF_UNITS if all(each.of_units for each in given) and any(target.dimension) else sure
+    narrow = sorted((e.low, k) for k, e in enumerate(given) if e.high < _NARROW * e.low)
     for v, w, words in tried:
-        if v <= 0:
+        near_by = narrow[
+            bisect_left(narrow, ((v - w) * size / _NARROW * _BELOW, -1)) : bisect_left(
+                narrow, ((v + w) * size, len(given))
+            )
+        ]
+        fits = [given[k] for k in sorted(k for _, k in near_by) if (v - w) * size <= given[k].high]
+        if v <= 0 or not fits:
             continue
         widths = [2 * w / v + 2 * (e.high - e.low) / (e.high + e.low) for e in given]
         near = [
             width for e, width in zip(given, widths, strict=True) if abs(log((e.low + e.high) / 2 / v / size)) < _CLOSE
         ]
         expected = max(sum(widths) / _DECADE, sum(near) / (2 * _CLOSE))
-        fits = [e for e in given if e.low <= (v + w) * size and (v - w) * size <= e.high and e.high < _NARROW * e.low]
         used: set[int] = set()
         independent = 0
         for each in sorted(fits, key=lambda e: len(e.operands)):

@@ -14,21 +14,20 @@ from itertools import combinations
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 POINTS = r" ?(?:(?:percentage )?points?\b|pp\b|pts?\b|个?百分点|個?百分點|%?포인트|(?<=%)p\b)"  # of per cent
-IS_MORE = (
+_IS_MORE = (
     r"\b(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reduc\w*|"
     r"increas\w*|decreas\w*|improv\w*|gains?|speed-?ups?|drop\w*|saving\w*|saves?|saved|overhead|growth|slowdown|cut|"
     r"rise|rose|boost\w*|delta|diff\w*|gap|factor|ratio|loss|compression)\b|[增减降升提快慢省少高低多倍差比幅]"
 )
-_MORE = re.compile(IS_MORE)
+_MORE = re.compile(_IS_MORE)
 _W = r"[^<>.;()|]"
 _LINK = (
     r"(?:→|⟶|⇒|-+>|=+>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\binstead of\b|"
@@ -171,7 +170,7 @@ def find(document: Document) -> Iterator[Finding]:
                     continue
                 if _is_of_a_name(change.c, sentence):
                     continue
-                if finding := held(change, others):
+                if finding := _held(change, others):
                     accused.add(id(change.c))
                     yield finding
 
@@ -294,7 +293,7 @@ def _is_said(c: Number, words: str) -> bool:
     return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
-def held(change: Change, others: list[Number]) -> Finding | None:
+def _held(change: Change, others: list[Number]) -> Finding | None:
     """The finding if neither the two values nor other numbers of the sentence give the change, but for a slip."""
     a, b, c = change.a, change.b, change.c
     if c.text[0] in f"+-{_MINUS}" and not (a.unit or b.unit) and c.unit not in ("", "%", "x", *COUNTED):

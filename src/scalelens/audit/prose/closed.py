@@ -7,9 +7,10 @@ be follows from how many others are not given: the same weighing that finds the 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.evidence import by_chance, digits_of
@@ -17,7 +18,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import replaced, swapped
 from scalelens.audit.printed import POWERS, Bounds, Number
 from scalelens.audit.prose.accusing import LOG
-from scalelens.audit.prose.derived import SUM_OF, is_meant, kind_of, of_pair, ways_of
+from scalelens.audit.prose.derived import SUM_OF, is_meant, kind_of, of_pairs, ways_of
 from scalelens.audit.prose.every import BARE, FACTOR, SHARE, cells_of, is_amount, numbers_of, total_of
 from scalelens.audit.prose.of_cells import runs_named
 from scalelens.audit.prose.rarest import Way, distinct, is_given
@@ -101,9 +102,9 @@ def _seen(document: Document) -> Iterator[_Seen]:
     nouns = nouns_of(document)
     every = [numbers_of(sentence, nouns) for sentence in document.sentences]
     tables = [(table, cells_of(table, nouns)) for table in document.tables]
-    forms = [sentence.form for sentence in document.sentences]
+    records = Counter(sentence.form for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if every[index] and forms.count(sentence.form) < LOG and len(sentence.numbers) <= _MOST_NUMBERS:
+        if every[index] and records[sentence.form] < LOG and len(sentence.numbers) <= _MOST_NUMBERS:
             around = _around(document, index, every, tables)
             for target in every[index]:
                 if _may_follow(target, sentence, document, [*every[index], *around.before, *around.after]):
@@ -208,7 +209,7 @@ def _of_a_table(target: Typed, own: list[Typed], rows: list[list[Typed | None]],
     """What any two cells of a column give, and the cells of a row with the numbers of the sentence."""
     for column in zip(*rows, strict=True):
         cells = [cell for cell in column if cell]
-        yield from (way for a, b in permutations(cells, 2) for way in of_pair(target, a, b))
+        yield from of_pairs(target, cells)
     for row in rows:
         yield from ways_of(target, [*own, *(cell for cell in row if cell)], sentence, 2)
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.bound import (
     AT,
@@ -23,7 +23,6 @@ from scalelens.audit.prose.bound import (
     slip_of,
     ways_of,
 )
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -271,7 +270,7 @@ def _held_share(a: Number, b: Number, c: Number, aside: bool, is_lone: bool) -> 
         return None  # "326 of 331 were easy, which is why it scored 98.8 %"
     texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
     same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
-    return _of_share(first / second, a, b, c) if not same or has_slip_of_share(*texts) else None
+    return _of_share(first / second, a, b, c) if not same or _has_slip_of_share(*texts) else None
 
 
 def _of_share(share: Bounds, a: Number, b: Number, c: Number, own: tuple[int, ...] = ()) -> Finding | None:
@@ -297,7 +296,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             continue
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
-        is_sure = ("." in found[3] or part > whole) and has_slip_of_share(found[3], found[1], found[2])
+        is_sure = ("." in found[3] or part > whole) and _has_slip_of_share(found[3], found[1], found[2])
         if (
             claimed
             and claimed.low > 0
@@ -320,7 +319,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             and whole > 1
             and part
             and not claimed.hedge
-            and has_slip_of_share(found[1], found[2], found[3])
+            and _has_slip_of_share(found[1], found[2], found[3])
         ):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
@@ -330,7 +329,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
                 yield finding
 
 
-def has_slip_of_share(share: str, part: str, whole: str) -> bool:
+def _has_slip_of_share(share: str, part: str, whole: str) -> bool:
     """Whether a slip in a share or in one of its counts would make it right: "81% (29/36)"."""
     said, a, b = (float(each.replace(",", "")) for each in (share, part, whole))
     half = 0.5 if "." not in share else 0.5 * 10.0 ** -len(share.partition(".")[2])

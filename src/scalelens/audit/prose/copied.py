@@ -19,13 +19,14 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.prose.bound import POINTS
+from scalelens.audit.prose.given import given_twice
 from scalelens.audit.prose.places import digits_of, middle_of, places_of
 from scalelens.audit.prose.repeated import QUOTED
-from scalelens.audit.prose.restated import given_twice
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 from scalelens.audit.tokens import with_characters
 
 _PRINTED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\d|\.\d)")
+_POINTS, _INSIDE = re.compile(POINTS), re.compile(r"[\w.,]")
 _CODE = re.compile(r"`|(?<=\d)[–~～](?=\d)")
 _MOST_ROWS, _MOST_LINES, _MOST_NUMBERS, _MOST_ALIKE = 80, 90, 12, 14
 _WORDS_BEFORE, _WORDS_AFTER = 8, 5
@@ -175,7 +176,11 @@ def _are_one(slip: str, a: _Place, b: _Place, bits: dict[str, float]) -> bool:
 
 def _of_points(number: Number) -> bool:
     """Whether a number says how many points lie between two shares, which give it."""
-    return re.search(rf"(?<![\w.,]){re.escape(number.text)}{POINTS}", number.words) is not None
+    start = -1
+    while (start := number.words.find(number.text, start + 1)) >= 0:
+        if _POINTS.match(number.words, start + len(number.text)) and not _INSIDE.match(number.words[:start][-1:]):
+            return True
+    return False
 
 
 def _is_measured(number: Number) -> bool:

@@ -55,9 +55,7 @@ def ways_of(target: Typed, operands: list[Typed], sentence: Sentence, most_facto
     groups: dict[Type, list[Typed]] = {}
     for each in operands:
         groups.setdefault(each.type, []).append(each)
-    result = [
-        way for group in groups.values() for a, b in permutations(group[:_MOST], 2) for way in of_pair(target, a, b)
-    ]
+    result = [way for group in groups.values() for way in of_pairs(target, group[:_MOST])]
     same = groups.get(target.type, [])
     result += _of_several(target, same)
     result += _with_shares(target, operands[:_MOST_SHARES])
@@ -89,10 +87,14 @@ def _wanted(target: Typed, amounts: list[Typed], sentence: Sentence) -> frozense
     return frozenset(tuple(sorted({**own, atom: power}.items())) for atom in counts - {*own} for power in (1, -1))
 
 
-def of_pair(target: Typed, a: Typed, b: Typed) -> Iterator[Way]:
-    """What two values of one kind give: their ratio, share, change, difference and sum."""
-    if a.type != b.type:
-        return
+def of_pairs(target: Typed, values: list[Typed]) -> Iterator[Way]:
+    """What any two values of one kind give: their ratio, share, change, difference and sum."""
+    for (i, a), (j, b) in permutations(enumerate(values), 2):
+        if a.type == b.type:
+            yield from _of_pair(target, a, b, i < j)
+
+
+def _of_pair(target: Typed, a: Typed, b: Typed, in_order: bool) -> Iterator[Way]:
     both = (a.number, b.number)
     low, high = a.low / b.high, a.high / b.low
     if target.type == SHARE and a.type != FACTOR:
@@ -107,7 +109,7 @@ def of_pair(target: Typed, a: Typed, b: Typed) -> Iterator[Way]:
     if target.type == a.type != FACTOR and a.low <= _FARTHEST * b.high:
         if a.low > b.high:
             yield Way((a.low - b.high) / target.size, (a.high - b.low) / target.size, "a - b", both)
-        if id(a) < id(b):
+        if in_order:
             yield Way((a.low + b.low) / target.size, (a.high + b.high) / target.size, "a + b", both)
 
 

@@ -9,22 +9,22 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 
-from scalelens.audit.document import Document, Sentence
+from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.twice import cells_of_one_name
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.bound import is_of_a_fraction
+from scalelens.audit.prose.given import given_twice, is_given
 from scalelens.audit.prose.likeness import Likeness, are_beside_one
 from scalelens.audit.prose.places import Place, middle_of, places_of
 from scalelens.audit.prose.repeated import MEAN, QUOTED, is_joined
-from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 
 _PLAIN = re.compile(r"\d[\d,]*(?:\.\d+)?[kMBT]?")
 _NAME = re.compile(r"[kMBT]?$")  # of a power of ten
+_MARKS, _UNIT = re.compile(r"[\W_]+"), re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ANOTHER = re.compile(
     r"\b(?:another|other|second|previous|earlier) (?:run|attempt|seed|machine)s?\b|\bre-?run\b", re.IGNORECASE
 )
@@ -253,7 +253,7 @@ def _are_of_two_runs(a: Place, b: Place) -> bool:
     )
     if any(mine[heading] != theirs[heading] for heading in mine.keys() & theirs.keys()):
         return True
-    return sum(x.text != y.text for x, y in cells_of_one_name(a.table, b.table)) > 1
+    return sum(x.text != y.text for x, y in _cells_of_one_name(a.table, b.table)) > 1
 
 
 def _is_a_name(place: Place) -> bool:
@@ -302,3 +302,32 @@ def _follows(document: Document, a: Place, b: Place) -> bool:
         )
         for each in (a, b)
     )
+
+
+@lru_cache(maxsize=256)
+def _cells_of_one_name(a: TextTable, b: TextTable) -> list[tuple[Number, Number]]:
+    """Cells of two tables whose rows and columns have the same two names."""
+    own, others = _named(a), _named(b)
+    return [(cell, others[names]) for names, cell in own.items() if names in others]
+
+
+def _named(table: TextTable) -> dict[frozenset[str], Number]:
+    """The numbers of a table by the names of row and column; not those whose names stand twice."""
+    found: dict[frozenset[str], list[Number]] = defaultdict(list)
+    labels = [_label(texts, cells) for texts, cells in zip(table.texts, table.cells, strict=True)]
+    for row, cells in enumerate(table.cells):
+        for k, cell in enumerate(cells):
+            names = frozenset((labels[row], _without_unit(table.headings[k])))
+            if k and cell and not cell.hedge and "" not in names:
+                found[names].append(cell)
+    return {names: cells[0] for names, cells in found.items() if len(cells) == 1}
+
+
+def _label(texts: tuple[str, ...], cells: tuple[Number | None, ...]) -> str:
+    """The cells of a row that are words; the first one, if there are none."""
+    words = [_without_unit(text) for text, cell in zip(texts, cells, strict=True) if cell is None and text]
+    return " ".join(words) or _without_unit(texts[0])
+
+
+def _without_unit(text: str) -> str:
+    return _MARKS.sub(" ", _UNIT.sub("", text).lower()).strip()

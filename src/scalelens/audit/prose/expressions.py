@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations
+from operator import add, sub
 
 from scalelens.audit.prose.operands import Operand
 
@@ -49,7 +51,7 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
     ][:_MOST_OPERANDS]
     ratio_of_column = not target.is_share and not any(target.dimension) and _is_factor(target)
     ratio_of_column &= any(_of_one_column(a, b) for a, b in combinations(operands, 2) if a.cell)
-    for a, b in permutations(operands, 2):
+    for (i, a), (j, b) in permutations(enumerate(operands), 2):
         if not _may_be_combined(a, b) or (ratio_of_column and not (a.cell and _of_one_column(a, b))):
             continue
         if target.is_share:
@@ -69,9 +71,9 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
             continue
         if _minus(a.dimension, b.dimension) == target.dimension:
             yield Expression(a.low / b.high, a.high / b.low, "a / b", (a, b))
-        if id(a) < id(b) and _plus(a.dimension, b.dimension) == target.dimension:
+        if i < j and _plus(a.dimension, b.dimension) == target.dimension:
             yield Expression(a.low * b.low, a.high * b.high, "a × b", (a, b))
-        if id(a) < id(b) and a.dimension == b.dimension == target.dimension and any(a.dimension):
+        if i < j and a.dimension == b.dimension == target.dimension and any(a.dimension):
             yield Expression(a.low + b.low, a.high + b.high, "a + b", (a, b))
         if a.dimension == b.dimension == target.dimension and any(a.dimension):
             yield Expression(a.low - b.high, a.high - b.low, "a - b", (a, b))
@@ -89,19 +91,22 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
         plain = [each for each in plain if not each.number.text.isalpha()]  # "at the four points": it counts them
     size = 100 if target.is_share else 1
     for a, b in combinations(plain, 2):
+        both = _plus(a.dimension, b.dimension)
+        over, under = _minus(both, target.dimension), _plus(both, target.dimension)  # of the third one
         for c in plain:
-            if c is a or c is b or not (_may_be_combined(a, b) and _may_be_combined(a, c)):
+            if c.dimension not in (over, under) or c is a or c is b:
                 continue
-            both = _plus(a.dimension, b.dimension)
+            if not (_may_be_combined(a, b) and _may_be_combined(a, c)):
+                continue
             alike = a.dimension == b.dimension == c.dimension and any(a.dimension)  # four values of one quantity
             if (
-                _minus(both, c.dimension) == target.dimension
+                c.dimension == over
                 and not alike
                 and (not target.is_share or any(a.dimension))
                 and any(each.number.unit or each.cell for each in (target, a, b, c))
             ):
                 yield Expression(size * a.low * b.low / c.high, size * a.high * b.high / c.low, "a × b / c", (a, b, c))
-            if _minus(c.dimension, both) == target.dimension:
+            if c.dimension == under:
                 yield Expression(
                     size * c.low / (a.high * b.high), size * c.high / (a.low * b.low), "c / (a × b)", (a, b, c)
                 )
@@ -149,9 +154,11 @@ def _of_one_column(a: Operand, b: Operand) -> bool:
     return a.cell[0] == b.cell[0] and a.cell[2] == b.cell[2]
 
 
+@lru_cache(maxsize=4096)
 def _plus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    return tuple(map(add, a, b))
 
 
+@lru_cache(maxsize=4096)
 def _minus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    return tuple(map(sub, a, b))

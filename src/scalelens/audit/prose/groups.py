@@ -12,9 +12,8 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -75,7 +74,6 @@ _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
 _MOST_NUMBERS = 12
-_WHOLE = 1e-9
 _KIBI = Decimal("1.024")
 _DOUBLED = "two"
 
@@ -98,7 +96,7 @@ def find(document: Document) -> Iterator[Finding]:
         if _PART_OF.search(sentence.marked):
             continue
         supposed = bool(_HYPOTHETICAL.search(sentence.marked))
-        marked, numbers = with_spelled(sentence)
+        marked, numbers = sentence.with_spelled
         seen: set[int] = set()
         for groups in _stated(marked, numbers):
             if (supposed and not groups.is_sure) or _has_one_more(groups, numbers):
@@ -255,12 +253,3 @@ def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size
         if (groups.is_sure or long) and is_short_slip(printed.text, low, high):
             return True
     return False
-
-
-def is_short_slip(text: str, low: float, high: float) -> bool:
-    """Whether another digit would make a number of one or two digits right; whole numbers give whole ones."""
-    if not re.fullmatch(r"\d\d?|\d\.\d", text) or (low == high and abs(low - round(low)) > _WHOLE):
-        return False
-    half = 0.05 if "." in text else 0.5 if low != high else _WHOLE
-    others = [text[:k] + digit + text[k + 1 :] for k, old in enumerate(text) if old != "." for digit in "0123456789"]
-    return any(low - half <= float(other) <= high + half for other in others)

@@ -32,6 +32,7 @@ _COMPARED = re.compile(
     r"preserv|ratio|delta|Δ|over\b|up\b|rise|rose|than|error",
     re.IGNORECASE,
 )
+_NAME = re.compile(rf"(?:[a-z0-9-]+ ){{0,2}}{_SHARE}")
 _LEAST_ROWS = 3
 _ALL = Decimal(100)
 
@@ -39,7 +40,7 @@ _ALL = Decimal(100)
 def find(document: Document) -> Iterator[Finding]:
     """Shares above 100 % that are bound to a word which allows no more."""
     for sentence in document.sentences:
-        if _COMPARED.search(sentence.marked.replace(" vs ", " ")):
+        if not sentence.numbers or _COMPARED.search(sentence.marked.replace(" vs ", " ")):
             continue
         for pattern in (*_BOUND, _OF_A_WHOLE):
             for found in pattern.finditer(sentence.marked):
@@ -56,7 +57,7 @@ def _of_table(table: TextTable) -> Iterator[Finding]:
     lines += [(texts[0], list(cells)) for texts, cells in zip(table.texts, table.cells, strict=True)]
     for name, cells in lines:
         plain = re.sub(r"[^a-z0-9@ -]", " ", name.lower()).strip()
-        if not re.fullmatch(rf"(?:[a-z0-9-]+ ){{0,2}}{_SHARE}", plain) or _COMPARED.search(f"{name} {table.caption}"):
+        if not _NAME.fullmatch(plain) or _COMPARED.search(f"{name} {table.caption}"):
             continue
         shares = [cell for cell in cells if cell and cell.unit == "%" and not cell.hedge]
         above = [cell for cell in shares if cell.low > _ALL]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
+from scalelens.audit.prose.given import is_given
 from scalelens.audit.prose.places import digits_of, middle_of
 from scalelens.audit.prose.repeated import finding_of, is_of_a_size, is_of_all_rows
-from scalelens.audit.prose.restated import is_given
 from scalelens.audit.prose.weights import DIGIT, POINT, SWAPPED
 from scalelens.audit.tokens import with_characters
 

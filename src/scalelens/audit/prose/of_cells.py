@@ -18,7 +18,7 @@ from scalelens.audit.evidence import digits_of
 from scalelens.audit.finding import Finding
 from scalelens.audit.headings import meaning_of_heading
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.operands import Operand, operand_of, with_spelled
+from scalelens.audit.prose.operands import Operand, operand_of
 from scalelens.audit.prose.rarest import Way, rarest
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, with_unit
@@ -97,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
         near = [g for g in grids if -_FAR <= sentence.line - g.table.line <= len(g.table.cells) + _FAR]
         if not near or not 0 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
-        marked, numbers = with_spelled(sentence)
+        marked, numbers = sentence.with_spelled
         for clause, context in _clauses(marked):
             for number in [numbers[int(k)] for k in _MARKED.findall(clause)]:
                 if not _is_derived(number, sentence, document):
@@ -177,7 +177,7 @@ def _named(labels: tuple[str, ...], clause: str, numbers: list[Number]) -> set[i
 
 def runs_named(labels: tuple[str, ...], sentence: Sentence) -> set[int]:
     """The runs of a table, by the labels of its rows or columns, that a sentence names."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     return _named(labels, marked, numbers)
 
 
@@ -267,7 +267,7 @@ def _is_explained(number: Number, grids: list[_Grid], document: Document, index:
     half = float(number.high - number.low) / 2
     low, high = float(number.low) - half, float(number.high) + half
     sentences = document.sentences[max(0, index - 1) : index + 2]
-    near = [operand for s in sentences for n in with_spelled(s)[1] if n is not number and (operand := operand_of(n))]
+    near = [operand for s in sentences for n in s.with_spelled[1] if n is not number and (operand := operand_of(n))]
     groups = [near, *([c for run in g.cells if (c := run[k])] for g in grids for k in range(len(g.quantities)))]
     size = 1.0 if number.unit in ("%", "x") else float(base(number.unit)[1])
     for group in groups:

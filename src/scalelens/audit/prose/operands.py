@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
-from scalelens.audit.document import Document, Sentence, TextTable, without_marks
-from scalelens.audit.numerals import number_words
+from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.printed import Number
 from scalelens.audit.units import canonical
 from scalelens.catalog import rows
@@ -72,7 +72,7 @@ def around(document: Document, index: int) -> list[Operand]:
     near = _NEAR_LINES if is_keyed(sentence) else _NEAR
     for other in document.sentences[max(0, index - near) : index + 2]:
         if abs(other.line - sentence.line) < _FAR_LINES:
-            found += [*with_labels(other), *number_words(other)]
+            found += [*with_labels(other), *(number for number, _ in other.spelled)]
     for table in document.tables:
         if -3 <= sentence.line - table.line <= len(table.cells) + _FAR_LINES:
             found += _cells(table, document.sentences[max(0, index - _follows(sentence)) : index + 1])
@@ -99,24 +99,6 @@ def with_labels(sentence: Sentence) -> list[Number]:
     return result
 
 
-def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
-    """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
-    numbers = list(sentence.numbers)
-    text = without_marks(sentence.text)
-    spans = []
-    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
-        spans.append((start, start + len(number.text), numbers.index(number)))
-    end = 0
-    for number in number_words(sentence):
-        numbers.append(number)
-        if match := re.compile(rf"\b{re.escape(number.text)}\b").search(text, end):
-            spans.append((match.start(), end := match.end(), len(numbers) - 1))
-    for start, end, index in sorted(set(spans), reverse=True):
-        text = f"{text[:start]}<{index}>{text[end:]}"
-    text = re.sub(r"(?<=\s)\*(?=\s)|\\times\b", "×", text)
-    return re.sub(r"[*_$\\~\s]+", " ", text).lower(), numbers
-
-
 def is_keyed(sentence: Sentence) -> bool:
     """Whether a sentence is a name and its value: "tokens per step:    1,048,576"."""
     return bool(_KEYED.match(sentence.text))
@@ -130,11 +112,13 @@ def _follows(sentence: Sentence) -> bool:
 def devices_named(sentences: tuple[Sentence, ...]) -> list[dict[str, str]]:
     """The devices of the catalog that the sentences name, by its second word: all kinds of A100 for "A100"."""
     words = " ".join(each.text.lower() for each in sentences)
-    return [
-        row
-        for row in rows("devices_catalog")
-        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words)
-    ]
+    return [row for row, name in _devices() if name.search(words)]
+
+
+@cache
+def _devices() -> list[tuple[dict[str, str], re.Pattern[str]]]:
+    """The devices of the catalog, each with the pattern of its second word."""
+    return [(row, re.compile(rf"\b{re.escape(row['device'].split()[1].lower())}\b")) for row in rows("devices_catalog")]
 
 
 def peaks(sentences: tuple[Sentence, ...]) -> list[Number]:
@@ -163,7 +147,7 @@ def _rows_named(table: TextTable, sentences: tuple[Sentence, ...]) -> set[int]:
     """Rows that sentences name by their label, their size, or as the first or last one."""
     text = " ".join(each.text.lower() for each in sentences)
     words = set(_WORD.findall(text))
-    sizes = {float(n.low + n.high) / 2 for s in sentences for n in (*s.numbers, *number_words(s)) if "." not in n.text}
+    sizes = {float(n.low + n.high) / 2 for s in sentences for n in s.with_spelled[1] if "." not in n.text}
     named = {row for row, texts in enumerate(table.texts) if _is_named(texts[0], words, text)}
     for row, cells in enumerate(table.cells):
         if cells and cells[0] and float((cells[0].low + cells[0].high) / 2) in sizes:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base

@@ -37,6 +37,8 @@ _NEARLY = 0.03
 def find(document: Document) -> Iterator[Finding]:
     """Shares of a peak that are above 100 %, or that no peak of the named device gives."""
     for index, sentence in enumerate(document.sentences):
+        if not sentence.numbers:
+            continue
         yield from _beyond(document, index, _OF_MEMORY, "bandwidth_gb_per_s", "GB/s", "the bandwidth of its memory")
         yield from _beyond(document, index, _OF_POWER, "tdp_w", "W", "its power limit")
         for match in _OF_PEAK.finditer(sentence.marked):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.document import Document, Sentence, TextTable, remembered
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.prose.frames import WHOLE
@@ -54,6 +54,7 @@ class Place:
         return re.sub(r"\d", "0", self.number.text)
 
 
+@remembered
 def places_of(document: Document) -> list[Place]:
     """Every number of the sentences and the tables that is not part of a long list."""
     return [*_of_sentences(document), *_of_tables(document)]

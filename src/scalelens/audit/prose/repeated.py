@@ -17,7 +17,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
 from scalelens.audit.printed import POWERS, Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
-from scalelens.audit.prose.restated import is_given
+from scalelens.audit.prose.given import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
 from scalelens.audit.units import COUNTED, canonical
@@ -85,10 +85,12 @@ def find(document: Document) -> Iterator[Finding]:
             near = words, topics
             if ";" in sentence.text:
                 near = tokens(_item_of(sentence, place)), tokens(_item_of(sentence, place)) | topics - words
-            found = [each for table, own in tables if (each := _cell_of(table, own, sentence, near, place))]
+            scaled = _scaled(number)
+            near_by = [pair for pair in tables if _may_be_a_slip(number, scaled, pair[1])]
+            found = [each for table, own in near_by if (each := _cell_of(table, own, sentence, near, place))]
             if found and document.is_of_a_log(number):
                 continue
-            if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
+            if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
                     yield finding_of(number, cell, table, words_of)
@@ -172,18 +174,19 @@ def _sizes(number: Number) -> tuple[float, float]:
     return size, size * float(base(number.unit)[1])
 
 
-def _may_be_a_slip(number: Number, own: _Words) -> bool:
+def _scaled(number: Number) -> list[tuple[float, float]]:
+    """What a number may have been before a slip in its power of ten or its unit."""
+    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
+    rights = {right for size in _sizes(number) for factor in FACTORS for right in (size * factor, size / factor)}
+    return [(right * (1 - room), right * (1 + room)) for right in rights]
+
+
+def _may_be_a_slip(number: Number, scaled: list[tuple[float, float]], own: _Words) -> bool:
     """Whether a table has a number that a slip could turn into this one: quick, and true rather too often."""
     if not own.patterns.isdisjoint(_patterns(number.text)):
         return True
-    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
-    for size in _sizes(number):
-        for factor in FACTORS:
-            for right in (size * factor, size / factor):
-                at = bisect_left(own.sizes, right * (1 - room))
-                if at < len(own.sizes) and own.sizes[at] <= right * (1 + room):
-                    return True
-    return False
+    sizes, many = own.sizes, len(own.sizes)
+    return any((at := bisect_left(sizes, low)) < many and sizes[at] <= high for low, high in scaled)
 
 
 def _may_be_one(number: Number, cell: Number) -> bool:
@@ -213,9 +216,7 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
-    if not _may_be_a_slip(number, own):
-        return None
-    of_another = is_of_another(table, sentence, place)
+    of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
         digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
@@ -256,17 +257,17 @@ def is_joined(label: str, sentence: Sentence, number: Number) -> bool:
 
     "endian + wide" is not "endian", and what "A and B" score is not the score of A.
     """
-    own = re.escape(label.strip(" *`"))
-    text = sentence.text.replace("`", "")
-    if not own:
+    name, text = label.strip(" *`"), sentence.text.replace("`", "")
+    if not name or name.lower() not in text.lower():
         return False
+    own = re.escape(name)
     if re.search(rf"{own} ?[+&] ?\w|\w ?[+&] ?{own}", text, re.IGNORECASE):
         return True
     alone = sum(each.unit == number.unit for each in sentence.numbers) == 1
     return alone and re.search(rf"{own} and [A-Z]\w", text) is not None
 
 
-def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
+def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     """Whether a sentence has further numbers of the unit, and hardly one is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
@@ -413,7 +414,7 @@ def _shape(number: Number) -> tuple[int, int]:
     return len(whole), len(fraction)
 
 
-def stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
+def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
     """Whether the number, or one that it may be rounded from, is that of another cell, or both stand elsewhere."""
     for each in document.numbers:
         same = each.unit == number.unit or not (each.unit and number.unit)

@@ -16,10 +16,8 @@ from math import prod
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
-from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
@@ -106,33 +104,46 @@ _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|cou
 def find(document: Document) -> Iterator[Finding]:
     """Counts that contradict each other."""
     roles = [_roles_of(sentence) for sentence in document.sentences]
-    for index, own in enumerate(roles):
-        before = _before(document, roles, index)
-        for target, factors, identity in _RELATIONS:
-            marked = document.sentences[index].marked
-            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
-                continue
-            if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
-                continue
-            if target == "devices" and len(factors) > 2 and _OF_A_REPLICA.search(marked):
-                continue  # "2 replicas, each using 8 GPUs"
-            if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
-                continue  # equations.py computes it
-            if "cp" in factors and "cp" not in own:
-                continue
-            if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
-                continue
-            found = _held(own, before, target, factors)
-            if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
-                yield _finding(*found, identity)
-        yield from _on_nodes(document.sentences[index])
-        yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
-        yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+    everywhere: dict[str, set[str]] = {}
+    for each in roles:
+        for role, numbers in each.items():
+            everywhere.setdefault(role, set()).update(number.text for number in numbers)
+    only = {role for role, texts in everywhere.items() if len(texts) == 1}
+    for index, (sentence, own) in enumerate(zip(document.sentences, roles, strict=True)):
+        if sentence.with_spelled[1]:
+            before = _before(document, roles, only, index)
+            yield from _of_roles(sentence, own, before)
+            yield from _on_nodes(sentence)
+            yield from _pairs_of_batches(sentence, {**before, **own})
+            yield from _of_each(*sentence.with_spelled, document, index)
+
+
+def _of_roles(sentence: Sentence, own: dict[str, list[Number]], before: dict[str, list[Number]]) -> Iterator[Finding]:
+    """The relations that the counts of a sentence break."""
+    marked = sentence.marked
+    if not own or _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST:
+        return
+    for target, factors, identity in _RELATIONS:
+        if "tp" in factors and _EXPERTS.search(marked):
+            continue
+        if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
+            continue
+        if target == "devices" and len(factors) > 2 and _OF_A_REPLICA.search(marked):
+            continue  # "2 replicas, each using 8 GPUs"
+        if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
+            continue  # equations.py computes it
+        if "cp" in factors and "cp" not in own:
+            continue
+        if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
+            continue
+        found = _held(own, before, target, factors)
+        if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
+            yield _finding(*found, identity)
 
 
 def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
     """ "2,048 GPUs on 256 nodes (8 per node)": nothing else can be meant."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     for match in _ON_NODES.finditer(marked):
         devices, nodes, each = (numbers[int(k)] for k in match.groups())
         right = middle(nodes.bounds) * middle(each.bounds)
@@ -143,7 +154,7 @@ def _on_nodes(sentence: Sentence) -> Iterator[Finding]:
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
     """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
     each = roles.get("batch_each", [])
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
     match = _PAIRS.search(marked)
     if len(each) != 1 or not match:
         return
@@ -163,7 +174,7 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
         totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
         totals = [number for number in totals if number is not parts]
         if not totals and index:
-            before, earlier = with_spelled(document.sentences[index - 1])
+            before, earlier = document.sentences[index - 1].with_spelled
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
         sure = (
@@ -190,7 +201,9 @@ def _has_slip(claimed: Number, factors: list[Number]) -> bool:
     return False
 
 
-def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:
+def _before(
+    document: Document, roles: list[dict[str, list[Number]]], only: set[str], index: int
+) -> dict[str, list[Number]]:
     """Roles of the sentences before: of the last one, and of earlier ones if the text has one value for the role."""
     result: dict[str, list[Number]] = {}
     for back in range(1, min(index, _BACK) + 1):
@@ -198,8 +211,7 @@ def _before(document: Document, roles: list[dict[str, list[Number]]], index: int
         if distance > _FAR:
             break
         for role, numbers in roles[index - back].items():
-            everywhere = {number.text for each in roles for number in each.get(role, [])}
-            if role not in result and ((back == 1 and distance <= _NEXT) or len(everywhere) == 1):
+            if role not in result and ((back == 1 and distance <= _NEXT) or role in only):
                 result[role] = numbers
     return result
 
@@ -225,7 +237,9 @@ def _held(
 
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = sentence.with_spelled
+    if not numbers:
+        return {}
     marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():

@@ -77,7 +77,7 @@ def _totals(sentence: Sentence) -> Iterator[Finding]:
         name = base(total.unit)[0]
         parts = [each for each in sentence.numbers[:place] if base(each.unit)[0] == name]
         if not name and found[2] and _is_sum_of_counts(sentence, place, parts):
-            yield finding_of_sum(total, parts, reduce(Bounds.__add__, map(value, parts)))
+            yield _finding_of_sum(total, parts, reduce(Bounds.__add__, map(value, parts)))
         sure = name and not total.hedge and not any(each.hedge or each.low <= 0 for each in parts)
         if not sure or not 2 <= len(parts) <= _MOST_PARTS or _MORE_PARTS.search(sentence.marked):
             continue
@@ -88,8 +88,8 @@ def _totals(sentence: Sentence) -> Iterator[Finding]:
             for count in range(2, len(parts) + 1)
             for chosen in combinations(parts, count)
         ]
-        if all(wide(value(total)).apart(each) for each in sums):
-            yield finding_of_sum(total, parts, sums[-1])
+        if all(_wide(value(total)).apart(each) for each in sums):
+            yield _finding_of_sum(total, parts, sums[-1])
 
 
 def _is_sum_of_counts(sentence: Sentence, place: int, parts: list[Number]) -> bool:
@@ -104,7 +104,7 @@ def _is_sum_of_counts(sentence: Sentence, place: int, parts: list[Number]) -> bo
     is_off = right != middle(total.bounds)
     return (
         is_off
-        and has_slip_in_sum(total, tuple(parts), Bounds(right, right))
+        and _has_slip_in_sum(total, tuple(parts), Bounds(right, right))
         and _LIST.search(sentence.marked) is not None
     )
 
@@ -126,11 +126,11 @@ def _listed(sentence: Sentence) -> Iterator[Finding]:
             for count in range(1, len(parts) + 1)
             for chosen in combinations(parts, count)
         ]
-        if all(wide(value(total)).apart(wide(each)) for each in sums) and has_slip_in_sum(total, parts, sums[-1]):
-            yield finding_of_sum(total, list(parts), sums[-1])
+        if all(_wide(value(total)).apart(_wide(each)) for each in sums) and _has_slip_in_sum(total, parts, sums[-1]):
+            yield _finding_of_sum(total, list(parts), sums[-1])
 
 
-def has_slip_in_sum(total: Number, parts: tuple[Number, ...], right: Bounds) -> bool:
+def _has_slip_in_sum(total: Number, parts: tuple[Number, ...], right: Bounds) -> bool:
     """Whether a slip in the total or in one part would make the sum right."""
     rights = [(total, right)]
     for each in parts:
@@ -154,8 +154,8 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
         ):
             right = reduce(Bounds.__add__, map(value, parts))
             largest = max(middle(value(part)) for part in parts)
-            if wide(value(total)).apart(right) and middle(value(total)) != largest:
-                yield finding_of_sum(total, parts, right)
+            if _wide(value(total)).apart(right) and middle(value(total)) != largest:
+                yield _finding_of_sum(total, parts, right)
 
 
 def _named(sentence: Sentence) -> Iterator[Finding]:
@@ -168,8 +168,8 @@ def _named(sentence: Sentence) -> Iterator[Finding]:
         if total is None or not 2 <= len(parts) <= _MOST_PARTS or any(each.hedge for each in parts.values()):
             continue
         right = reduce(Bounds.__add__, map(value, parts.values()))
-        if wide(value(total)).apart(right) and has_slip_in_sum(total, tuple(parts.values()), right):
-            yield finding_of_sum(total, list(parts.values()), right)
+        if _wide(value(total)).apart(right) and _has_slip_in_sum(total, tuple(parts.values()), right):
+            yield _finding_of_sum(total, list(parts.values()), right)
 
 
 def _included(sentence: Sentence) -> Iterator[Finding]:
@@ -180,8 +180,8 @@ def _included(sentence: Sentence) -> Iterator[Finding]:
         endings = {(re.sub(r"[\d.,]", "", each.text), base(each.unit)[0]) for each in every}
         if len(endings) == 1 and endings != {("", "")} and not any(each.hedge or each.low <= 0 for each in every):
             right = reduce(Bounds.__add__, map(value, parts))
-            if wide(value(total)).apart(right):
-                yield finding_of_sum(total, parts, right)
+            if _wide(value(total)).apart(right):
+                yield _finding_of_sum(total, parts, right)
 
 
 def _in_brackets(sentence: Sentence) -> Iterator[Finding]:
@@ -200,17 +200,17 @@ def _in_brackets(sentence: Sentence) -> Iterator[Finding]:
         ):
             continue
         right = reduce(Bounds.__add__, map(value, parts))
-        if wide(value(total)).apart(wide(right)) and has_slip_in_sum(total, tuple(parts), right):
-            yield finding_of_sum(total, parts, right)
+        if _wide(value(total)).apart(_wide(right)) and _has_slip_in_sum(total, tuple(parts), right):
+            yield _finding_of_sum(total, parts, right)
 
 
-def wide(bounds: Bounds) -> Bounds:
+def _wide(bounds: Bounds) -> Bounds:
     """With room for a number that was cut, or rounded before."""
     room = bounds.high - bounds.low
     return Bounds(bounds.low - room, bounds.high + room)
 
 
-def finding_of_sum(total: Number, parts: list[Number], right: Bounds) -> Finding:
+def _finding_of_sum(total: Number, parts: list[Number], right: Bounds) -> Finding:
     """The finding of a total that its parts do not give."""
     shown = " and ".join(with_unit(part) for part in parts)
     return Finding(
@@ -237,7 +237,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
             if each.hedge or not (unit.startswith("s/") or unit.endswith("/s")):
                 continue
             right = value(whole) / value(count) if unit.startswith("s/") else value(count) / value(whole)
-            if wide(value(each)).apart(_roomy(right)) and _has_slip(each, whole, right):
+            if _wide(value(each)).apart(_roomy(right)) and _has_slip(each, whole, right):
                 yield _of_item(each, whole, count, right)
                 return
     for found in _BOTH.finditer(sentence.marked):
@@ -245,7 +245,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
         units = base(a.unit)[0].split("/"), base(b.unit)[0].split("/")
         if len(units[0]) == 2 and units[0] == units[1][::-1] and "s" in units[0] and min(a.low, b.low) > 0:
             right = exact(1) / value(a)
-            if wide(value(b)).apart(_roomy(right)) and _has_slip(b, a, right):
+            if _wide(value(b)).apart(_roomy(right)) and _has_slip(b, a, right):
                 yield _of_item(b, a, None, right)
 
 
@@ -258,7 +258,7 @@ def _rates(sentence: Sentence) -> Iterator[Finding]:
             continue
         if min(work.low, time.low) > 0 and not (work.hedge or time.hedge or rate.hedge):
             right = value(work) / value(time)
-            if wide(value(rate)).apart(_roomy(right)) and _has_slip(rate, work, right):
+            if _wide(value(rate)).apart(_roomy(right)) and _has_slip(rate, work, right):
                 yield _of_item(rate, work, time, right)
 
 
@@ -269,12 +269,12 @@ def _free(sentence: Sentence) -> Iterator[Finding]:
         if not (used.unit == whole.unit == free.unit != "" and not any(each.hedge for each in (used, whole, free))):
             continue
         left, right = value(used) + value(free), value(whole)
-        if not wide(right).apart(wide(left)):
+        if not _wide(right).apart(_wide(left)):
             continue
         ways = ((whole, left), (used, right - value(free)), (free, right - value(used)))
         size = float(base(whole.unit)[1])
         if any(x.low > 0 and slip(each.text, float(x.low) / size, float(x.high) / size) for each, x in ways):
-            yield finding_of_sum(whole, [used, free], left)
+            yield _finding_of_sum(whole, [used, free], left)
 
 
 def _has_slip(number: Number, given: Number, right: Bounds) -> bool:

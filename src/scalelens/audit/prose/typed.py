@@ -7,6 +7,7 @@ fit exactly are few, so that a slip away from the only one of them shows an erro
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
@@ -26,8 +27,8 @@ from scalelens.audit.prose.types import (
     Type,
     Typed,
     bytes_of_a_parameter,
+    codes_of,
     columns_of,
-    combined,
     multiplied,
     nouns_of,
     rows_of,
@@ -44,16 +45,17 @@ _WIDE = 1.06  # ends of a product that are farther apart tell nothing
 _LEAST_DIGITS = 2
 _PAIR, _MOST_FACTORS = 2, 3
 _DATE = re.compile(r"\b(?:19|20)\d\d-\d\d-\d\d\b")
+_Formula = tuple[tuple[Type, ...], tuple[int, ...]]  # types, and 1 or -1 for each: it multiplies or divides
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Numbers that are a slip away from what numbers of fitting types around them give."""
     nouns = nouns_of(document)
     typed = [typed_of(sentence, nouns) for sentence in document.sentences]
-    forms = [sentence.form for sentence in document.sentences]
+    records = Counter(sentence.form for sentence in document.sentences)
     runs = [(table, _runs(table, nouns)) for table in document.tables]
     for index, sentence in enumerate(document.sentences):
-        if not typed[index] or forms.count(sentence.form) >= LOG:
+        if not typed[index] or records[sentence.form] >= LOG:
             continue
         is_key = bool(KEY.match(sentence.text))
         back = _NEAR_LINES if is_key else _NEAR
@@ -212,16 +214,29 @@ def _day(text: str) -> date | None:
 
 
 @lru_cache(maxsize=4096)
-def _formulas(types: tuple[Type, ...], wanted: frozenset[Type]) -> tuple[tuple[tuple[Type, ...], tuple[int, ...]], ...]:
+def _formulas(types: tuple[Type, ...], wanted: frozenset[Type]) -> list[_Formula]:
     """The choices of two or three types, and which of them divide, that give a wanted type without one that cancels."""
-    found = []
-    for many in range(_PAIR, _MOST_FACTORS + 1):
-        for chosen in combinations_with_replacement(types, many):
-            for signs in product((1, -1), repeat=many):
-                up, down = ({t for t, own in zip(chosen, signs, strict=True) if own == sign} for sign in (1, -1))
-                if up and not up & down and combined(chosen, signs) in wanted:
-                    found.append((chosen, signs))
-    return tuple(found)
+    code = codes_of((*types, *wanted))
+    own = [code[each] for each in types]
+    at = {each: k for k, each in enumerate(own)}
+    sought = {code[each] for each in wanted}
+    found: list[tuple[int, ...]] = []
+    for (i, a), (j, b) in combinations_with_replacement(enumerate(own), 2):
+        for s, r in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            if i == j and s != r:
+                continue
+            both = s * a + r * b
+            if both in sought and (s, r) != (-1, -1):
+                found.append((_PAIR, i, j, 0, -s, -r, 0))
+            for sign in (1, -1):
+                for k in (at.get(sign * (each - both), -1) for each in sought):
+                    cancels = (k == i and sign != s) or (k == j and sign != r)
+                    if k >= j and not cancels and (s, r, sign) != (-1, -1, -1):
+                        found.append((_MOST_FACTORS, i, j, k, -s, -r, -sign))
+    return [
+        (tuple(types[k] for k in each[1 : 1 + each[0]]), tuple(-sign for sign in each[4 : 4 + each[0]]))
+        for each in sorted(found)
+    ]
 
 
 def _finding(target: Typed, given: Way, words: str) -> Finding:

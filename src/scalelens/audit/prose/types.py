@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from scalelens.audit.document import Document, Sentence, TextTable
-from scalelens.audit.numerals import number_words
+from scalelens.audit.document import Document, Sentence, TextTable, remembered
 from scalelens.audit.printed import POWERS, Number
 from scalelens.units import UNITS, factors
 
@@ -113,6 +112,7 @@ _ELLIPSIS = re.compile(r"\s?(?:,| of| to| and| or|, and|→|->| vs\.?| against| 
 _PER = re.compile(r" (?:per|on each|in each|each|to a|in a|on a) (\w+)")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]+)[)\]]")
 _SCALES = {**POWERS, "K": 3}  # of a heading: "parameters (B)"
+_BITS = 8  # of a power
 _MEASURED = ("s", "J", "B", "flop", "co2", "money")
 
 
@@ -132,6 +132,7 @@ Column = tuple[Typed | None, ...]
 _Place = tuple[Number, int]  # and where it begins
 
 
+@remembered
 def nouns_of(document: Document) -> Nouns:
     """The words of a text, besides those that are known, that it counts twice, or gives a rate of or for each of."""
     text = document.text.lower().replace("_", " ")
@@ -220,11 +221,7 @@ def bytes_of_a_parameter(sentence: Sentence) -> list[Typed]:
 def with_places(sentence: Sentence) -> Iterator[tuple[Number, int]]:
     for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
         yield number, start
-    end = 0
-    for number in number_words(sentence):
-        if match := re.compile(rf"\b{re.escape(number.text)}\b").search(sentence.text, end):
-            end = match.end()
-            yield number, match.start()
+    yield from sentence.spelled
 
 
 def _with_durations(sentence: Sentence, places: list[_Place], found: list[Typed]) -> list[Typed]:
@@ -374,12 +371,10 @@ def _over(powers: dict[str, int], whole: dict[str, int]) -> dict[str, int]:
     return dict(_type(result))
 
 
-def combined(types: Iterable[Type], signs: Iterable[int]) -> Type:
-    """The type of a product; a sign of -1 divides."""
-    powers: dict[str, int] = {}
-    for each, sign in zip(types, signs, strict=True):
-        _multiply(powers, each, sign)
-    return _type(powers)
+def codes_of(types: Iterable[Type]) -> dict[Type, int]:
+    """A number for each type, so that the type of a product has the sum of theirs, and of a quotient the difference."""
+    places: dict[str, int] = {}
+    return {each: sum(power << _BITS * places.setdefault(atom, len(places)) for atom, power in each) for each in types}
 
 
 def multiplied(operands: Iterable[Typed], signs: Iterable[int]) -> tuple[float, float]:

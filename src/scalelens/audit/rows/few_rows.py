@@ -19,10 +19,7 @@ from scalelens.audit.forms.excuses import is_another_change
 from scalelens.audit.forms.series import Interval, Series, columns_of, rows_of
 from scalelens.audit.forms.slips import REPEATED, slip
 from scalelens.audit.forms.sums import IS_SUMMARY
-from scalelens.audit.printed import Bounds, Number, bounds_of
-from scalelens.audit.prose.comparisons import has_slip_of_share
-from scalelens.audit.prose.copied import line_of
-from scalelens.audit.prose.groups import is_short_slip
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, table_name, with_unit
 from scalelens.units import base
@@ -36,7 +33,6 @@ _LEAST_PART = 0.1  # of a sum: a smaller part is the difference of two numbers t
 _SIGNS = "+-\u2212"
 _ONE = re.compile(r"1(?:\.0+)?")
 _FRACTION = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*")
-_COUNTED = re.compile(r"[\s*`_]*(\d[\d,]*) ?/ ?(\d[\d,]*)[\s*`_]*[(（]\**(\d+(?:\.\d+)?) ?%\**[)）][\s*`_]*")
 _RATIO = re.compile(r"ratio|speed-?up|times|factor|\bvs\b|/|×|faster|slower", re.IGNORECASE)
 _CHANGE = re.compile(
     r"delta|Δ|diff|change|gain|improv|reduc|sav|increase|decrease|drop|vs\b|%|lift|overhead|degrad|变化|提升|减少|增|降",
@@ -116,7 +112,6 @@ def find(document: Document) -> Iterator[Finding]:
                     seen.add(broken.place)
                     yield finding
         yield from _fractions(table)
-        yield from _in_cells(document, table)
 
 
 def _broken(series: list[Series]) -> list[_Broken]:
@@ -278,8 +273,6 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
     is_near = abs((float(c.low + c.high) / 2 * size) / ((low + high) / 2) - 1) < _MEASURED_TWICE
     found = _slip(c.text.lstrip("+") if low > 0 else c.text, low / size, high / size) or _slip_of_operand(broken, x, y)
     found = "" if found.endswith("two") or (broken.form.of_base and found.startswith("in ")) else found
-    if not found and is_short_slip(c.text, low / size, high / size):
-        found = "one digit differs"
     is_exact = low == high and broken.form.is_sum
     if is_near and not is_exact and not found.endswith("swapped"):
         return None
@@ -297,7 +290,6 @@ def _accused(table: TextTable, broken: _Broken, series: list[Series]) -> Finding
         is_ratio
         or any(_RANGE.search(each.name) for each in named)
         or any(broken.form.named.search(each.name) for each in named)
-        or _names_both(target, a, b)
     )
     kind = found.rpartition(": ")[2]
     chance = broken.chance * (_IF_CONFIRMED if broken.is_confirmed else 1.0)
@@ -404,12 +396,6 @@ def _has_summary(table: TextTable, broken: _Broken, c: Number) -> bool:
     return bool(IS_SUMMARY.search(table.texts[c.row][0]) or IS_SUMMARY.search(table.headings[c.cell]))
 
 
-def _names_both(target: Series, a: Series, b: Series) -> bool:
-    """Whether a heading has the names of both operands in it: "Ratio (B200/H200)"."""
-    words = [set(re.findall(r"\w{2,}", each.name.lower())) for each in (target, a, b)]
-    return all(each and each & words[0] for each in words[1:])
-
-
 def _short(series: Series) -> str:
     return (series.name or "the row")[:40].replace("{", "(").replace("}", ")")
 
@@ -447,39 +433,6 @@ def _fractions(table: TextTable) -> Iterator[Finding]:
                 matters(value(number), right),
                 words,
             )
-
-
-def _in_cells(document: Document, table: TextTable) -> Iterator[Finding]:
-    """Cells such as "64/90 (71.1 %)", if others of the table that are written so hold and a slip mends this one."""
-    broken, agreeing = [], 0
-    for row, texts in enumerate(table.texts):
-        for column, text in enumerate(texts):
-            if not (found := _COUNTED.fullmatch(text)):
-                continue
-            part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
-            said = bounds_of(found[3])
-            room = said.high - said.low
-            if whole < _LEAST_AGREEING or not part:
-                continue
-            right = exact(part) / exact(whole) * exact(100)
-            if not Bounds(said.low - room, said.high + room).apart(right):
-                agreeing += 1
-            elif has_slip_of_share(found[3], found[1], found[2]):
-                broken.append((row, column, found, right))
-    if len(broken) != 1 or agreeing < _LEAST_AGREEING:
-        return
-    row, column, found, right = broken[0]
-    line = line_of(document, table, (row, column))
-    said = bounds_of(found[3])
-    number = Number(found[3], said.low, said.high, "%", line, 1, f"{table.texts[row][0]} {table.headings[column]}")
-    yield Finding(
-        "inconsistent",
-        (replace(number, table=table.index, row=row, cell=column),),
-        f"{found[1]} of {found[2]} are {about(right.low, 4)} %, not {found[3]} %, and {agreeing} other cells of "
-        f"{table_name(table)} that are written so hold.",
-        matters(said, right),
-        "share = part / whole",
-    )
 
 
 def _is_share(number: Number | None) -> bool:

@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations, product
 from math import prod
+from operator import mul
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.slips import slip
+from scalelens.audit.forms.slips import is_short_slip, slip
 from scalelens.audit.printed import Bounds
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.rarest import is_measured_twice, rarest_slip
 from scalelens.audit.prose.types import (
     Column,
     Nouns,
     Type,
     Typed,
+    codes_of,
     columns_of,
-    combined,
     multiplied,
     nouns_of,
     rows_of,
@@ -71,29 +71,30 @@ def _oriented(table: TextTable, nouns: Nouns) -> Iterator[list[Column]]:
 
 def _broken(table: TextTable, columns: list[Column], stated: list[Typed]) -> Iterator[Finding]:
     many = len(columns[0]) if columns else 0
-    shared: list[Column] = [(each,) * many for each in stated]
-    for k, target in enumerate(columns):
-        kind = next((each.type for each in target if each), ())
-        others = [each for j, each in enumerate(columns) if j != k]
-        for count in (1, 2, 3):
+    series: list[Column] = [*columns, *((each,) * many for each in stated)]
+    kinds = [_bare(first.type) if (first := next(filter(None, each), None)) else None for each in series]
+    codes = codes_of(each for each in kinds if each is not None)
+    known = [k for k, kind in enumerate(kinds) if kind is not None]
+    of_table, of_text = [k for k in known if k < len(columns)], [k for k in known if k >= len(columns)]
+    for target in of_table:
+        kind = kinds[target]
+        others = [k for k in of_table if k != target]
+        for count in (1, 2, 3) if kind else ():
             for own in combinations(others, count):
-                for extra in [(), *((each,) for each in shared)]:
+                for extra in ((), *((each,) for each in of_text)):
                     operands = (*own, *extra)
                     if not 1 < len(operands) < _MOST_OPERANDS:
                         continue
+                    given = [codes[kinds[k] or ()] for k in operands]
                     for signs in product((1, -1), repeat=len(operands)):
-                        if _fits_type(kind, operands, signs):
-                            yield from _of_formula(table, target, operands, signs)
+                        if sum(map(mul, given, signs)) == codes[kind or ()] and _is_plain(kind, kinds, operands, signs):
+                            yield from _of_formula(table, series[target], tuple(series[k] for k in operands), signs)
 
 
-def _fits_type(kind: Type, operands: tuple[Column, ...], signs: tuple[int, ...]) -> bool:
-    firsts = tuple(first for column in operands if (first := next((cell for cell in column if cell), None)))
-    if len(firsts) < len(operands):
-        return False
-    up, down = ({_bare(each.type) for each, own in zip(firsts, signs, strict=True) if own == sign} for sign in (1, -1))
-    if up & down or (_bare(kind) in up and () not in up | down):
-        return False
-    return bool(_bare(kind)) and _bare(combined((each.type for each in firsts), signs)) == _bare(kind)
+def _is_plain(kind: Type | None, kinds: list[Type | None], operands: tuple[int, ...], signs: tuple[int, ...]) -> bool:
+    """Whether no type cancels, and none is that of the result but beside a factor."""
+    up, down = ({kinds[k] for k, own in zip(operands, signs, strict=True) if own == sign} for sign in (1, -1))
+    return not up & down and (kind not in up or () in up | down)
 
 
 def _bare(kind: Type) -> Type:
