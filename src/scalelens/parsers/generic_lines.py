@@ -191,7 +191,8 @@ as exact as its last digit, that of the largest.  Lines of a few tools whose num
 `[12] time 1.92 lr 0.001 3d_train 37.5` in minutes, are written out first (parsing/known_lines.py).
 
 Where the count begins anew below lines that name another training than before, that is another run: another value of
-`Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`
+`Model: resnet50`, of a batch size, of a size of the model (`hidden_dim: 256`) or of another setting that can change the speed,
+another number of parameters, another script (`python train_large.py`), `Fine-tuning`
 after `Pretraining`, `Training resnet50`, or another heading about training, or a `Method: ...`, below a rule; the run
 has the method's name.  A setting also tells it where the opening of the log
 comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages
