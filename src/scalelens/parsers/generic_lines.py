@@ -20,7 +20,8 @@ many batches, and a loss; else five.
 which grows by one, epochs, also where it begins anew below each heading of a fold, a seed or a model: no time is derived from the time stamps until --map says that it counts steps, and none that
 is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
-count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60; where the number after `/` changes from line to line, nothing is read, but for
+count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60, as is `Epoch: [3-60] Batch: [50-391]`, and
+`Epoch [3-20/391]` batch 20 of epoch 3; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
