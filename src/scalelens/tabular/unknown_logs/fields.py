@@ -101,9 +101,10 @@ _NUMBERS = re.compile(  # where one of these may be
     r"[Nn](?:[OoRr]\.?|\u00b0|[Uu][Mm](?:\.|[Bb][Ee][Rr])?)[ :=]{0,3}\d"
 )
 _WITH_TOTAL = re.compile(r"((?<![A-Za-z])[Ee]poch ?:? ?)\[ {0,3}(\d{1,6}) {1,3}\| {1,3}(\d{1,6}) {0,3}\]")
-# `Epoch: [1-100] Batch: [50-391]` is `Epoch: [1/100] Batch: [50/391]`: one alone may be a range, or a batch of an epoch.
+# `Epoch: [1-100] Batch: [50-391]` is `Epoch: [1/100] Batch: [50/391]`; one alone may be a range, or a batch.
 _DASHED_TOTALS = re.compile(
-    r"((?<![a-z])epoch ?:? ?\[\d{1,6})-(\d{1,6}\][,;| ]{0,3}(?:batch|iter|iteration|step) ?:? ?\[\d{1,9})-(?=\d{1,9}\])",
+    r"((?<![a-z])epoch ?:? ?\[\d{1,6})-(\d{1,6}\][,;| ]{0,3}(?:batch|iter|iteration|step) ?:? ?\[\d{1,9})-"
+    r"(?=\d{1,9}\])",
     re.IGNORECASE,
 )
 # `Epoch [3-20/391]` is `Epoch [3][20/391]`.
