@@ -34,12 +34,15 @@ MEAN_OF_STEPS = re.compile(
 )
 
 _NUMBER = r"(?:#|\d[\d,]*(?:\.\d+)?)"
-_OF_TRAINING = r"(?<![a-z])(?:finished|completed?|done|ended|took|elapsed|(?:total |training |train )time|trained|training)(?![a-z])"
+_DONE = (
+    r"(?<![a-z])(?:finished|completed?|done|ended|took|elapsed|(?:(?:total|train|training) )?time|trained|training)"
+    r"(?![a-z])"
+)
 _SPAN = rf"{_NUMBER} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?![a-z/])(?: ?{_NUMBER} ?(?:m|s)(?![a-z/]))?"
 _NOT_ALL = r"(?:without|with no|no|left|remain|to|ago|since|each|per|more|patience|wait)"
 # Finished in 43.0s (212 epochs); Training took 12m 3s for 20 epochs
 TIME_AND_EPOCHS = re.compile(
-    rf"{_OF_TRAINING}[^#\d]{{0,30}}{_SPAN}[ ,;:|(\[-]{{1,3}}(?:(?:over|for|in|after) )?(?P<epochs>{_NUMBER}) epochs?"
+    rf"{_DONE}[^#\d]{{0,30}}{_SPAN}[ ,;:|(\[-]{{1,3}}(?:(?:over|for|in|after) )?(?P<epochs>{_NUMBER}) epochs?"
     rf"(?![a-z]|[ ,(]{{1,2}}{_NOT_ALL})",
     re.IGNORECASE,
 )
