@@ -288,7 +288,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         ("", JOB),
     },  # since the line before, if there is one; the examples of all replicas
     "openpcdet": {(ONE, NO_RATE)},  # `time a(b)`: a is one iteration, b is left out
-    "stated_means": {(RUN, NO_RATE), ("run_median", NO_RATE)},
+    "stated_means": {(RUN, NO_RATE), ("run_median", NO_RATE), (RUN, JOB), (RUN, RANK)},
     "supcontrast": {(ONE, NO_RATE)},  # `BT a (b)`: a is one batch, b is left out
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.

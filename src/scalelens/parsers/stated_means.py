@@ -2,7 +2,7 @@
 
 Tool: any benchmark that trains and prints a summary, and no line for each step
 Versions: a mean or a median by name, a time with its scatter, a time per step beside the number of steps
-Yields: steps, metrics
+Yields: steps, params, metrics
 Source: the user's own
 
 Asked last, where no other format reads steps.  Such a line is read where the text speaks of training, and of no episodes
@@ -11,6 +11,10 @@ other work (`eval`).  Where it says how many steps the
 mean is of, these are kept.  Two lines that state unlike means may be of other settings: then neither is read.  Where none
 states one, a line that states the time of a training and its epochs (`Finished in 43.0s (212 epochs)`) gives the mean of
 these, a metric.
+
+Beside the one mean of a text, its settings are read (`GPUs: 4`, `Global batch size: 512`), and its rate
+(`Throughput: 4162.6 samples/s`): of the job or of one rank, as it says or as the batch shows.  One that contradicts
+the batch is a problem.  What has two values is of several trainings, and not read.
 
 Samples:
     Average step time: 0.123 s over 100 steps
@@ -33,6 +37,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
 from scalelens.tabular.role_table import UNITS_OF_KIND
 from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.stated_beside import settings_and_rate
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 VERSION = 1
@@ -124,10 +129,14 @@ def read(source: Source, rows: Rows) -> str | None:
                 f"lines {finest[whose].line} and {other.line} state unlike means of the time of a step, and nothing says "
                 "of what settings each is"
             )
+    means = [mean for (_, _, kind), mean in finest.items() if kind == "run_mean"]
+    rate = settings_and_rate(source, rows, means[0].step_s) if len(means) == 1 else None
     for (rank, place, kind), mean in finest.items():
+        beside = rate if kind == "run_mean" else None
         rows.add(
             "steps", mean.line, attempt=0, rank=rank, place=place, phase="train", step_s=mean.step_s, value_kind=kind,
-            averaged_steps=mean.steps,
+            averaged_steps=mean.steps, samples=rows.params.get("global_batch_size") if len(means) == 1 else None,
+            samples_per_s=beside and beside.samples_per_s, rate_scope=beside and beside.scope,
         )  # fmt: skip
     return None
 
