@@ -24,6 +24,7 @@ from scalelens.tabular.unknown_logs.epoch_bars import (
 )
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.first_batches import epochs_by_first_batches
 from scalelens.tabular.unknown_logs.known_times import known_time_in
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
@@ -174,7 +175,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
-        rows.assigned = [*rows.assigned, *by_clock]
+        by_clock = by_clock or ([] if printed else epochs_by_first_batches(source, rows, shape))
+        rows.assigned = [*rows.assigned, *(reading for reading in by_clock if reading not in rows.assigned)]
         if not (printed or by_clock or shape.of_epochs_alone):
             epochs_counted_beside_batches(source, rows, shapes)
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
