@@ -71,7 +71,9 @@ one.  One that is too short by just the time of the data next to it is not that 
 the step: then the stamps count.  So they do where a time, multiplied by the batches of the epoch so far, grows as the stamps do:
 it is the mean since the epoch began.  Where no stamps tell, a time called a mean of a batch, such as `Avg time/batch`, is
 one if the count times it never falls in any epoch, each of 20 lines or more, and hardly ever grows by far more than usual: what it
-grows by is the time of the steps between two lines, or between as many as its digits need to tell a tenth of it.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
+grows by is the time of the steps between two lines, or between as many as its digits need to tell a tenth of it.  So is a time
+of a batch that no name calls a mean, of which epochs have four lines or more, if in three epochs what it is longer by at their
+beginning falls as one over the count.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
