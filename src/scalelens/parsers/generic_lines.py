@@ -161,7 +161,7 @@ steps, it also is where it fills at least twice and, at least every second time,
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset; so it is where the other one has a label that does not tell (`Steps:`).  Of two
-that are drawn by turns, the first is the training's where it has more steps, each takes longer, and the losses of the
+that are drawn by turns, the first is the training's where it has more steps, which take no less time each, and the losses of the
 training and of the validation both come after the second.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
 full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;

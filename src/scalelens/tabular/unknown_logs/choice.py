@@ -182,10 +182,9 @@ def _first_by_turns(shapes: Sequence[Shape]) -> Shape | None:
     if first.is_bar_of_epochs or second.is_bar_of_epochs or not (first.fills and second.fills):
         return None
     steps, others = first.key[4], second.key[4]
-    # A bar shows whole seconds.
-    slower = (first.longest_s - 1) * others >= (second.longest_s + 1) * steps
+    as_slow = (first.longest_s + 1) * others >= second.longest_s * steps  # a bar shows whole seconds
     larger = steps > others
-    return first if larger and slower and are_training_and_validation(first.fills, second.fills) else None
+    return first if larger and as_slow and are_training_and_validation(first.fills, second.fills) else None
 
 
 def _is_other_bar(best: Shape, other: Shape) -> bool:

@@ -7,7 +7,7 @@ Validation loss: 5.87                                      and something is trai
 The line before it may announce it, too: `Epoch 3: training`, `Evaluating ...`.
 
   100%|####| 30/30 [09:37<00:00, 19.26s/it]                of two bars by turns, the first is the training's, if it has
-  100%|####| 8/8 [01:16<00:00, 9.52s/it]                   more steps, each of which takes longer, and the losses of
+  100%|####| 8/8 [01:16<00:00, 9.52s/it]                   more steps, which take no less time each, and the losses of
 loss 0.2018 - val_loss 0.2736                              both come after the second
 """
 
