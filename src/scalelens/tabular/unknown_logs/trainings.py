@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.configurations import settings_of_speed
+from scalelens.parsing.configurations import is_of_a_model, settings_of_speed
 from scalelens.tabular.unknown_logs.launches import Launches
 
 _LONGEST = 160  # characters of a line that may say what is trained
@@ -56,16 +56,6 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,/]*(?![\w])")
 _BATCH = re.compile(
     r"(?:(?:train(?:ing)?|data_?loader|per_device|global|total|effective|mini)_)*batch_?size(?:_per_\w+)?\Z"
 )
-# Sizes of a model or of its input, and what a model is, as scripts of one's own call them.
-_SIZE = re.compile(
-    r"(?:model_)?(?:(?:n|num|number_of)_)?(?:(?:hidden|embed(?:ding)?|emb|latent|model|ffn?|mlp|head|enc(?:oder)?"
-    r"|dec(?:oder)?|d)_?(?:dims?|dimensions?|size|units|width|depth|layers?|heads?|blocks?|channels)"
-    r"|dims?|width|depth|layers?|heads?|blocks|channels|filters|experts|units|hidden|gpus?|devices)"
-    r"|(?:max_)?(?:seq(?:uence)?|context|block|ctx)_?(?:len(?:gth)?|size)"
-    r"|(?:image|img|input|crop|patch|kernel|vocab)_?(?:size|dim)"
-)
-_KIND = re.compile(r"backbone|architecture|network|encoder|(?:use_)?amp")
-_WHOLE = re.compile(r"[(\[]?\d+(?:(?: ?x ?|, ?| )\d+)*[)\]]?")
 _MANY = r"\d[\d,.]{0,20}(?: ?(?:[KMB]|million|billion))?"
 _PARAMETERS = re.compile(  # number of parameters: 10.65M; Model has 1,234,567 trainable parameters
     r"(?<![\w-])(?:(?:number|num|no\.?|total|trainable|model|count|#)\b.{0,30}?)?param(?:eter)?s?(?:[ _]count)?"
@@ -181,7 +171,7 @@ def _said(text: str) -> tuple[str, str] | None:
     if setting is None:
         return None
     key, value = _SEPARATORS.sub("_", setting["key"].strip().lower()), setting["value"].strip().strip("\"'")
-    of_a_model = (_SIZE.fullmatch(key) and _WHOLE.fullmatch(value)) or (_KIND.fullmatch(key) and value[0].isalpha())
+    of_a_model = is_of_a_model(key, value)
     of_speed = _BATCH.match(key) or (key in settings_of_speed() and key not in _NOT_OF_A_TRAINING)
     if not (of_speed or of_a_model) or (key in _NAMES and value.isdigit()):
         return None
