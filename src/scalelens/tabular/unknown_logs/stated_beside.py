@@ -22,7 +22,7 @@ from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.runs import RUN_SETTINGS
 
 _LONGEST, _MOST_LINES = 300, 300_000
-_PARTS = re.compile(r"\s*[|;]\s*|,\s+|\s{2,}|\s+-\s+")
+_PARTS = re.compile(r"[|;]|,\s|\s{2}|\s-\s")
 _SETTING = re.compile(
     r"\W{0,6}(?P<key>[A-Za-z][\w ()/-]{1,40}?)\s{0,20}[:=]\s{0,20}(?P<value>[\w.][\w. /+-]{0,60}?)\W{0,3}\Z"
 )
@@ -38,25 +38,25 @@ _OTHER_WORK = re.compile(r"(?<![a-z])(?:eval|val|test|infer|predict|best|peak|ma
 _NEAR = 0.1  # a mean of rates is not quite the rate of the mean
 
 
-class Rate(NamedTuple):
+class _Rate(NamedTuple):
     """Samples per second, and whether they are of the whole job or of one rank, if that is known."""
 
     samples_per_s: float
     scope: str | None
 
 
-def settings_and_rate(source: Source, rows: Rows, step_s: float) -> Rate | None:
+def settings_and_rate(source: Source, rows: Rows, step_s: float) -> _Rate | None:
     """Writes the settings that a text states, as params.  Returns the rate that it states beside the time of a step."""
     settings: defaultdict[str, dict[str, int]] = defaultdict(dict)  # by role, each value with its line
-    rates: dict[Rate, int] = {}
+    rates: dict[_Rate, int] = {}
     for number, text, whole in itertools.islice(lines_of(source), _MOST_LINES):
         if not whole or len(text) > _LONGEST:
             continue
         for part in _PARTS.split(text.strip()):
             if printed := _RATE.search(part):
                 if not (ELSEWHERE.search(text) or _OTHER_WORK.search(text)):
-                    rates.setdefault(Rate(float(printed["rate"].replace(",", "")), _scope_of(part)), number)
-            elif setting := _SETTING.match(part):
+                    rates.setdefault(_Rate(float(printed["rate"].replace(",", "")), _scope_of(part)), number)
+            elif setting := _SETTING.match(part.strip()):
                 role, value = read_name(setting["key"]).role, setting["value"].strip()
                 if role in RUN_SETTINGS and role != "run" and (ROLE[role].kind == "text" or integer_valued(value)):
                     settings[role].setdefault(value, number)
@@ -73,7 +73,7 @@ def _scope_of(part: str) -> str | None:
     return "rank" if _OF_ONE.search(part) else "global" if _OF_ALL.search(part) else None
 
 
-def _checked(rate: Rate, rows: Rows, step_s: float, number: int) -> Rate | None:
+def _checked(rate: _Rate, rows: Rows, step_s: float, number: int) -> _Rate | None:
     """A rate with the scope that the batch shows; none where it contradicts the batch."""
     names = ("global_batch_size", "micro_batch_size", "devices")
     batch, micro, devices = (integer_valued(rows.params.get(name)) or 0 for name in names)
