@@ -257,6 +257,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nerfstudio": {(RUNNING, NO_RATE)},  # a mean over the last 20 steps
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
+    "olmo_core": {(ONE, NO_RATE)},  # one over the time of the step
     "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
     "openrlhf": {(ONE, NO_RATE)},
     "ray_results": {(ONE, NO_RATE)},
@@ -287,7 +288,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         ("", JOB),
     },  # since the line before, if there is one; the examples of all replicas
     "openpcdet": {(ONE, NO_RATE)},  # `time a(b)`: a is one iteration, b is left out
-    "stated_means": {(RUN, NO_RATE), ("run_median", NO_RATE)},
+    "stated_means": {(RUN, NO_RATE), ("run_median", NO_RATE), (RUN, JOB), (RUN, RANK)},
     "supcontrast": {(ONE, NO_RATE)},  # `BT a (b)`: a is one batch, b is left out
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.

@@ -12,8 +12,8 @@ passed over: many scripts count nodes in it, or leave its default.
 Settings belong to the step records that follow them.  A file without such records gives none: it may have prepared the
 data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out, and
 so are those that differ with a device counted from 0, such as the seed of a rank.
-Where settings that can change the speed (devices, batch, model, precision and those of `settings_catalog`) differ from
-those that the records before followed, the records after them are another run; settings that say that they only
+Where settings that can change the speed (devices, batch, model and its sizes, precision and those of `settings_catalog`)
+differ from those that the records before followed, the records after them are another run; settings that say that they only
 evaluate begin none.  Any other setting in which the launches of one run differ is not used, and a problem names it.
 A file with several runs that something else tells apart gives none, since nothing shows whose settings they are.
 With one node, `num_gpus` and the like are the devices of the job.
@@ -31,7 +31,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.configurations import settings_of_speed, write_configuration
+from scalelens.parsing.configurations import is_of_a_model, settings_of_speed, write_configuration
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer_valued
@@ -129,9 +129,11 @@ def _of_ranks(printed: list[dict[str, Any]], differing: Collection[str]) -> set[
 
 
 def _of_speed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the settings that can change the speed of a training."""
+    """Those of the settings that can change the speed of a training, or are of another model."""
     telling = settings_of_speed() | _BATCHES | _SIZES | {*_DEVICES, *_NODES}
-    return {key: value for key, value in settings.items() if key.lower() in telling}
+    return {
+        key: value for key, value in settings.items() if key.lower() in telling or is_of_a_model(key.lower(), value)
+    }
 
 
 def _only_evaluates(settings: Mapping[str, Any]) -> bool:

@@ -20,7 +20,8 @@ many batches, and a loss; else five.
 which grows by one, epochs, also where it begins anew below each heading of a fold, a seed or a model: no time is derived from the time stamps until --map says that it counts steps, and none that
 is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
-count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60; where the number after `/` changes from line to line, nothing is read, but for
+count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60, as is `Epoch: [3-60] Batch: [50-391]`, and
+`Epoch [3-20/391]` batch 20 of epoch 3; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
@@ -70,7 +71,9 @@ one.  One that is too short by just the time of the data next to it is not that 
 the step: then the stamps count.  So they do where a time, multiplied by the batches of the epoch so far, grows as the stamps do:
 it is the mean since the epoch began.  Where no stamps tell, a time called a mean of a batch, such as `Avg time/batch`, is
 one if the count times it never falls in any epoch, each of 20 lines or more, and hardly ever grows by far more than usual: what it
-grows by is the time of the steps between two lines, or between as many as its digits need to tell a tenth of it.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
+grows by is the time of the steps between two lines, or between as many as its digits need to tell a tenth of it.  So is a time
+of a batch that no name calls a mean, of which epochs have four lines or more, if in three epochs what it is longer by at their
+beginning falls as one over the count.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between most lines; where fewer lie before some lines than before most, a time with a unit that is
@@ -157,7 +160,9 @@ that is drawn once for each of them (`12it [00:50, 4.1s/it]step: 12, loss: 0.3`)
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
-the training's a label, or use a preset; so it is where the other one has a label that does not tell (`Steps:`).  Where only the full drawings are left, as in the last state of a terminal, each
+the training's a label, or use a preset; so it is where the other one has a label that does not tell (`Steps:`).  Of two
+that are drawn by turns, the first is the training's where it has more steps, which take no less time each, and the losses of the
+training and of the validation both come after the second.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
 full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
@@ -189,7 +194,8 @@ as exact as its last digit, that of the largest.  Lines of a few tools whose num
 `[12] time 1.92 lr 0.001 3d_train 37.5` in minutes, are written out first (parsing/known_lines.py).
 
 Where the count begins anew below lines that name another training than before, that is another run: another value of
-`Model: resnet50`, of a batch size or of another setting that can change the speed, another script (`python train_large.py`), `Fine-tuning`
+`Model: resnet50`, of a batch size, of a size of the model (`hidden_dim: 256`) or of another setting that can change the speed,
+another number of parameters, another script (`python train_large.py`), `Fine-tuning`
 after `Pretraining`, `Training resnet50`, or another heading about training, or a `Method: ...`, below a rule; the run
 has the method's name.  A setting also tells it where the opening of the log
 comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages

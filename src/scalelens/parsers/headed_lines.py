@@ -6,7 +6,7 @@ Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
-number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
+number that is no warning, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
 there; where no line tells a time, the time stamps of the headings do (`step_s_origin` = derived), as in generic_lines, unless
 the number after `/` changes.  Of headings such as `Step: 0 / 5` among those of 2,398, which are fewer, an evaluation prints
 the ones with the smaller number: they count no steps.  Below a heading such as `===== Step 3/100 =====`, or one with such
@@ -66,6 +66,7 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 12, "epoch": 200}
 _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== Step 3/100 =====`, and the lines below it
+_WARNS = re.compile(r"(?<![a-z])(?:[a-z]{0,20}warn(?:ing)?|deprecated)(?![a-z])", re.IGNORECASE)  # ends no block
 _RULE_ALONE = re.compile(r"\s*[=#*~\u2500-\u257f-]{3,}\s*")
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
@@ -240,8 +241,8 @@ class _Blocks:
                 continue
             under_rule = False
             fields = named_by_phase(text) if not parts else []
-            ends = not fields and self.role == "step" and (not self.is_ruled or _RULED.search(text))
-            left[whose] = 0 if ends else left[whose] - 1
+            ends = not fields and self.role == "step" and not _WARNS.search(text)
+            left[whose] = 0 if ends and (not self.is_ruled or _RULED.search(text)) else left[whose] - 1
             evaluates, elsewhere = bool(_EVALUATES.match(text)), is_elsewhere(text)
             for column, value in filter(None, map(self.table.named, fields if whole else [])):
                 role, unit = read_name(column)

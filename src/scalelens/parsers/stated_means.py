@@ -2,19 +2,26 @@
 
 Tool: any benchmark that trains and prints a summary, and no line for each step
 Versions: a mean or a median by name, a time with its scatter, a time per step beside the number of steps
-Yields: steps
+Yields: steps, params, metrics
 Source: the user's own
 
 Asked last, where no other format reads steps.  Such a line is read where the text speaks of training, and of no episodes
 or simulations, whose steps are others; and where it does not say that the time is that of a part (`forward`), or of
 other work (`eval`).  Where it says how many steps the
-mean is of, these are kept.  Two lines that state unlike means may be of other settings: then neither is read.
+mean is of, these are kept.  Two lines that state unlike means may be of other settings: then neither is read.  Where none
+states one, a line that states the time of a training and its epochs (`Finished in 43.0s (212 epochs)`) gives the mean of
+these, a metric.
+
+Beside the one mean of a text, its settings are read (`GPUs: 4`, `Global batch size: 512`), and its rate
+(`Throughput: 4162.6 samples/s`): of the job or of one rank, as it says or as the batch shows.  One that contradicts
+the batch is a problem.  What has two values is of several trainings, and not read.
 
 Samples:
     Average step time: 0.123 s over 100 steps
     Median iteration time (excluding warmup): 211.9 ms
     Step time: 1.07s ± 0.01s (min=1.05s, max=1.10s)
     500 steps in 266.1 s (0.532 s/step)
+    Finished in 43.0s (212 epochs)
 """
 
 import itertools
@@ -30,6 +37,8 @@ from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
 from scalelens.tabular.role_table import UNITS_OF_KIND
 from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.stated_beside import settings_and_rate
+from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -41,6 +50,9 @@ _TIMES = UNITS_OF_KIND["time"]
 _TRAINS = re.compile(
     r"train|fine-?tun|(?<![a-z])loss|optimi[sz]er|backward|gradient|learning[ _]rate|(?<![a-z])lr(?![a-z])|epoch",
     re.IGNORECASE,
+)
+_TRAINS_SOMETHING = re.compile(  # an epoch may also be a piece of a recorded signal
+    r"(?<![a-z])(?:pre-?|re)?train|fine-?tun|(?<![a-z])loss|optimi[sz]er|learning[ _]rate", re.IGNORECASE
 )
 # Where nothing else is a step: that of a simulation, or of an agent in its environment.
 _OTHER_STEPS = re.compile(
@@ -69,10 +81,11 @@ class _Said:
     """What a text says anywhere of what it does."""
 
     def __init__(self) -> None:
-        self.trains = self.counts_other_steps = False
+        self.trains = self.trains_something = self.counts_other_steps = False
 
     def look(self, text: str) -> None:
         self.trains = self.trains or _TRAINS.search(text) is not None
+        self.trains_something = self.trains_something or _TRAINS_SOMETHING.search(text) is not None
         self.counts_other_steps = self.counts_other_steps or _OTHER_STEPS.search(text) is not None
 
 
@@ -107,7 +120,8 @@ def read(source: Source, rows: Rows) -> str | None:
     if not said.trains or said.counts_other_steps:
         return ""
     if not stated:
-        return lacking
+        told = said.trains_something and not lacking and means_of_trainings(source, rows)
+        return None if told else lacking
     finest = {whose: min(means, key=lambda mean: mean.open_s) for whose, means in stated.items()}
     for whose, means in stated.items():
         if other := next((mean for mean in means if _is_unlike(mean, finest[whose])), None):
@@ -115,10 +129,14 @@ def read(source: Source, rows: Rows) -> str | None:
                 f"lines {finest[whose].line} and {other.line} state unlike means of the time of a step, and nothing says "
                 "of what settings each is"
             )
+    means = [mean for (_, _, kind), mean in finest.items() if kind == "run_mean"]
+    rate = settings_and_rate(source, rows, means[0].step_s) if len(means) == 1 else None
     for (rank, place, kind), mean in finest.items():
+        beside = rate if kind == "run_mean" else None
         rows.add(
             "steps", mean.line, attempt=0, rank=rank, place=place, phase="train", step_s=mean.step_s, value_kind=kind,
-            averaged_steps=mean.steps,
+            averaged_steps=mean.steps, samples=rows.params.get("global_batch_size") if len(means) == 1 else None,
+            samples_per_s=beside and beside.samples_per_s, rate_scope=beside and beside.scope,
         )  # fmt: skip
     return None
 

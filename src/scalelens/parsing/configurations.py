@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens import catalog
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.model_paths import model_of_path
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer_valued
@@ -38,6 +39,16 @@ _PRECISIONS = {
     "16-mixed": "fp16", "16-true": "fp16", "bf16-mixed": "bf16", "bf16-true": "bf16",
 }  # fmt: skip
 _EMPTY = {"none", "null", "true", "false"}
+# Sizes of a model or of its input, and what a model is, as scripts of one's own call them.
+_SIZE = re.compile(
+    r"(?:model_)?(?:(?:n|num|number_of)_)?(?:(?:hidden|embed(?:ding)?|emb|latent|model|ffn?|mlp|head|enc(?:oder)?"
+    r"|dec(?:oder)?|d)_?(?:dims?|dimensions?|size|units|width|depth|layers?|heads?|blocks?|channels)"
+    r"|dims?|width|depth|layers?|heads?|blocks|channels|filters|experts|units|hidden)"
+    r"|(?:max_)?(?:seq(?:uence)?|context|block|ctx)_?(?:len(?:gth)?|size)"
+    r"|(?:image|img|input|crop|patch|kernel|vocab)_?(?:size|dim)|(?:n|num|number_of)_?(?:gpus|devices)"
+)
+_KIND = re.compile(r"backbone|architecture|network|encoder")
+_WHOLE = re.compile(r"[(\[]?\d+(?:(?: ?x ?|, ?| )\d+)*[)\]]?")
 _RESERVED = {fact.name for fact in RUN_FACTS}
 _MOST = 10_000  # values
 _LONGEST = 500  # characters
@@ -52,6 +63,12 @@ def settings_of_speed() -> frozenset[str]:
         key for row in catalog.rows("settings_catalog") if row["class"] == "performance" for key in row["keys"].split()
     }
     return frozenset(named | ARGUMENTS.keys() | _COUNTS.keys() | _WORDS.keys() | {*_FLAGS, *_PRECISION})
+
+
+def is_of_a_model(name: str, value: Any) -> bool:
+    """Whether a setting is a size of a model or of its input, or says what the model is."""
+    text = str(value)
+    return bool(_SIZE.fullmatch(name) and _WHOLE.fullmatch(text)) or bool(_KIND.fullmatch(name) and text[:1].isalpha())
 
 
 @functools.cache

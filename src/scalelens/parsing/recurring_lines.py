@@ -18,7 +18,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.known_lines import with_names
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
 from scalelens.parsing.line_shapes import Known, shape_of
-from scalelens.parsing.means_of_steps import MEAN_OF_STEPS
+from scalelens.parsing.means_of_steps import MEAN_OF_STEPS, TIME_AND_EPOCHS
 from scalelens.parsing.other_languages import COUNTING, in_english
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
@@ -269,9 +269,9 @@ class RecurringLines:
 
     @property
     def states_means(self) -> bool:
-        """Whether a line states the mean time of a step."""
-        skeletons = (skeleton for skeleton, pattern in self._patterns.items() if pattern.traits.timed)
-        return any(map(MEAN_OF_STEPS.search, skeletons))
+        """Whether a line states the mean time of a step, or that of a training and how many epochs it had."""
+        skeletons = [skeleton for skeleton, pattern in self._patterns.items() if pattern.traits.timed]
+        return any(map(MEAN_OF_STEPS.search, skeletons)) or any(map(TIME_AND_EPOCHS.search, skeletons))
 
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""

@@ -424,6 +424,9 @@ def _of_whole_epochs(reading: ColumnReading, values: ColumnValues, row: str, res
     if row != "epoch" and values.is_since_epochs_began(restarts):
         return reading._replace(role="elapsed")
     why = f"{reading.column} has several values in one epoch: it is not the time of a whole one"
+    if row != "epoch" and values.falls >= values.moves > 2 * values.turns:
+        left = "as the time that is left of it does: it is not that of a whole one"
+        why = f"{reading.column} falls within each epoch, {left}"
     return refused(reading, why, as_map("epoch_time", reading))
 
 

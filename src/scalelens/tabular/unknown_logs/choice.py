@@ -6,6 +6,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.filled_bars import are_training_and_validation
 from scalelens.tabular.unknown_logs.kept_bars import LEAST as LEAST_BARS
 from scalelens.tabular.unknown_logs.records import FRAMES_PER_S, MEAN_TIME, TIME_IN_SHORT, TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
@@ -151,6 +152,8 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
         epochs = [shape for shape in shapes if tells_epochs(shape)]
         return max(epochs, key=lambda shape: shape.lines, default="")
     best = records[0]
+    if best.is_unlabeled and (first := _first_by_turns(shapes)):
+        return first
     for other in shapes:
         if _is_other_bar(best, other):
             return (
@@ -168,6 +171,20 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
                 "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
             )
     return best
+
+
+def _first_by_turns(shapes: Sequence[Shape]) -> Shape | None:
+    """The first of the only two bars, if it is the training's and the second that of its validation."""
+    bars = [shape for shape in shapes if shape.bar == "tqdm"]
+    if len(bars) != 2 or not all(bar.is_unlabeled and bar.fills and _counts_up(bar) for bar in bars):
+        return None
+    first, second = bars
+    if first.is_bar_of_epochs or second.is_bar_of_epochs or not (first.fills and second.fills):
+        return None
+    steps, others = first.key[4], second.key[4]
+    as_slow = (first.longest_s + 1) * others >= second.longest_s * steps  # a bar shows whole seconds
+    larger = steps > others
+    return first if larger and as_slow and are_training_and_validation(first.fills, second.fills) else None
 
 
 def _is_other_bar(best: Shape, other: Shape) -> bool:

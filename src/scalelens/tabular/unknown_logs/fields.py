@@ -101,6 +101,14 @@ _NUMBERS = re.compile(  # where one of these may be
     r"[Nn](?:[OoRr]\.?|\u00b0|[Uu][Mm](?:\.|[Bb][Ee][Rr])?)[ :=]{0,3}\d"
 )
 _WITH_TOTAL = re.compile(r"((?<![A-Za-z])[Ee]poch ?:? ?)\[ {0,3}(\d{1,6}) {1,3}\| {1,3}(\d{1,6}) {0,3}\]")
+# `Epoch: [1-100] Batch: [50-391]` is `Epoch: [1/100] Batch: [50/391]`; one alone may be a range, or a batch.
+_DASHED_TOTALS = re.compile(
+    r"((?<![a-z])epoch ?:? ?\[\d{1,6})-(\d{1,6}\][,;| ]{0,3}(?:batch|iter|iteration|step) ?:? ?\[\d{1,9})-"
+    r"(?=\d{1,9}\])",
+    re.IGNORECASE,
+)
+# `Epoch [3-20/391]` is `Epoch [3][20/391]`.
+_DASHED_BATCH = re.compile(r"((?<![a-z])epoch ?:? ?\[\d{1,6})-(?=\d{1,9}/\d{1,9}\])", re.IGNORECASE)
 _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
 _EPOCH_DOTTED = re.compile(
     r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]|/\d{1,6}\]| [|-] | [bsi]\d))"
@@ -348,10 +356,13 @@ def parsed(text: str) -> Parsed:
 def _with_counts_named(text: str) -> str:
     """A line in which counts stand after their names: `epoch 3` for `Epoch #3`, `epoch-3`, `Epoch No. 3` and `E3:`.
 
-    A total stands after a slash: `Epoch: [3/60]` for `Epoch: [3 | 60]`.
+    A total stands after a slash: `Epoch: [3/60]` for `Epoch: [3 | 60]`, and `Epoch: [3/60] Batch: [20/391]` for
+    `Epoch: [3-60] Batch: [20-391]`.
     """
     if " | " in text and "poch" in text:
         text = _WITH_TOTAL.sub(r"\1[\2/\3]", text)
+    if "-" in text and "poch" in text and "[" in text:
+        text = _DASHED_BATCH.sub(r"\1][", _DASHED_TOTALS.sub(r"\1/\2/", text))
     if "#" in text:
         text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
     if "poch-" in text or "poch_" in text:

@@ -5,6 +5,10 @@ Validating: 100%|####| 289/289 [00:37<00:00, 9.23it/s]     not the validation's,
 Validation loss: 5.87                                      and something is trained
 
 The line before it may announce it, too: `Epoch 3: training`, `Evaluating ...`.
+
+  100%|####| 30/30 [09:37<00:00, 19.26s/it]                of two bars by turns, the first is the training's, if it has
+  100%|####| 8/8 [01:16<00:00, 9.52s/it]                   more steps, which take no less time each, and the losses of
+loss 0.2018 - val_loss 0.2736                              both come after the second
 """
 
 from scalelens.parsing import lazy_re as re
@@ -16,6 +20,11 @@ _REPORTS = re.compile(r"\d\.\d|[:=]\s?-?\d|loss|acc|score|error|metric", re.IGNO
 _PHASES = re.compile(rb"train|eval|valid|test", re.IGNORECASE)
 _LONGEST = 80  # characters of a line that announces something
 _LEAST = 2  # times that it fills, and that something tells
+_LEAST_PAIRS, _MOSTLY = 3, 0.9  # of two bars by turns
+_MAY_BE_LOSS = re.compile(r"loss", re.IGNORECASE)
+_LOSS_OF_VALIDATION = re.compile(
+    r"(?<![a-z])(?:val|valid|validation|test|dev|eval)[ _-]{1,2}loss(?:es)?\b[^\d\n]{0,20}\d", re.IGNORECASE
+)
 
 
 class Fills:
@@ -27,6 +36,8 @@ class Fills:
         self.trained = self.validated = 0  # the first loss after it was one of training, of validation
         self.said_trained = self.said_other = 0  # the line before it announced a training, or an evaluation
         self.beside_validation = 0  # a bar of validation, with a label, and a loss came after it
+        self.before: set[Fills] = set()  # bars that were full last before it was
+        self.of_both = 0  # the losses of a training and of a validation came after it
 
     @property
     def again(self) -> bool:
@@ -50,6 +61,23 @@ class Fills:
         return self.again and told >= _LEAST and 2 * told >= self.times
 
 
+_BOTH = {"training", "validation"}
+
+
+def _losses_in(text: str) -> set[str]:
+    """Of what a line states a loss."""
+    rest = _LOSS_OF_VALIDATION.sub("", text)
+    return ({"validation"} if rest != text else set()) | ({"training"} if _LOSS.search(rest) else set())
+
+
+def are_training_and_validation(one: Fills, other: Fills) -> bool:
+    """Whether two bars are drawn by turns, and after the second come the losses of a training and of a validation."""
+    by_turns = one.before <= {other} and other.before == {one} and abs(one.times - other.times) <= 1
+    announced = any(fills.said_trained or fills.said_other for fills in (one, other))
+    told = not one.of_both and other.of_both >= _MOSTLY * other.times
+    return by_turns and not announced and told and other.times >= _LEAST_PAIRS
+
+
 def _announced(text: str) -> str:
     if not is_of_training(text):
         return "other"
@@ -63,6 +91,8 @@ class FilledBars:
         self._after: Fills | None = None  # the bar that was full last
         self._loss_seen = self._measured = self._validated = False
         self._said = ""  # by the line before a bar: that something is trained, or evaluated
+        self._full: Fills | None = None  # the bar without a label that was full last
+        self._losses: set[str] = set()  # of what, since then
 
     def fills(self) -> Fills:
         """For a bar that is drawn first."""
@@ -78,6 +108,8 @@ class FilledBars:
         self._said = ""
         self._after = None
         if full:
+            fills.before |= {self._full} if self._full else set()
+            self._full, self._losses = fills, set()
             fills.times += 1
             self._after, self._measured, self._validated = fills, False, False
 
@@ -97,6 +129,9 @@ class FilledBars:
     def look(self, text: str) -> None:
         """Notes a line that is not a bar."""
         self._said = "" if len(text) > _LONGEST or _REPORTS.search(text) else _announced(text)
+        if self._after and len(self._losses) < len(_BOTH) and _MAY_BE_LOSS.search(text):
+            self._losses |= _losses_in(text)
+            self._after.of_both += self._losses == _BOTH
         if (self._after is None and self._loss_seen) or (self._measured and self._after):
             return
         loss = _LOSS.search(text)

@@ -24,6 +24,7 @@ from scalelens.tabular.unknown_logs.epoch_bars import (
 )
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.first_batches import epochs_by_first_batches
 from scalelens.tabular.unknown_logs.known_times import known_time_in
 from scalelens.tabular.unknown_logs.lone_bar import lone_bar
 from scalelens.tabular.unknown_logs.paused_steps import means_with_pauses
@@ -69,9 +70,10 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     """Rows of the one shape of line that records the steps of training.
 
     Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
-    text has no such lines.  Beside steps that another format read without their times, only a bar is read.
+    text has no such lines.  Beside steps that another format read without their times, only a bar is read; without
+    one, the times of epochs that lines state.
     """
-    shapes = shapes_in(source, _MOST_LINES, by_later_loss=True)
+    shapes = every = shapes_in(source, _MOST_LINES, by_later_loss=True)
     if rows.times_are_lacking:
         shapes = [other for other in shapes if other.bar == "tqdm" and other.in_training | (other.amid > 0)]
     shape = chosen(shapes, by_fills=not rows.times_are_lacking)
@@ -79,6 +81,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         name_counts(source, namer)
         shapes = shapes_in(source, _MOST_LINES, by_later_loss=True)
         shape = chosen(shapes)
+    if shape == "" and rows.times_are_lacking:
+        return None if _epochs_beside_steps(source, rows, every) else ""
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
@@ -109,6 +113,13 @@ def _epochs_beside_batches(source: Source, rows: Rows, shapes: Sequence[Shape], 
     others = [shape for shape in shapes if shape is not batches]
     epochs = [shape for shape in others if tells_epochs(shape) and shape.of_training and shape.states_loss]
     return _read_records(source, rows, others, epochs[0]) if len(epochs) == 1 else ""
+
+
+def _epochs_beside_steps(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
+    """Rows of the times of epochs that lines state, beside steps that another format read.  Whether there are any."""
+    if any(part.rows.get("phases") for part in rows.parts.values()):
+        return False  # that format knows them
+    return _epochs_beside_bars(source, rows, shapes)
 
 
 def _epochs_beside_bars(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
@@ -164,7 +175,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes, shape)
-        rows.assigned = [*rows.assigned, *by_clock]
+        by_clock = by_clock or ([] if printed else epochs_by_first_batches(source, rows, shape))
+        rows.assigned = [*rows.assigned, *(reading for reading in by_clock if reading not in rows.assigned)]
         if not (printed or by_clock or shape.of_epochs_alone):
             epochs_counted_beside_batches(source, rows, shapes)
         told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)

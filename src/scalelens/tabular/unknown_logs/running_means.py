@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
-from scalelens.tabular.unknown_logs.records import MEAN_TIME, RUNNING, TIMES, LineTable
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.records import MEAN_TIME, RUNNING, TIMES, LineTable, column_of
 
 STEP_TIME = "step time by the means [s]"
 STEPS = "steps of the time by the means"
@@ -23,6 +24,10 @@ _LEAST = 20  # lines of an epoch, that show what its mean is of
 _OPEN = 0.1  # share of a time that may be in error
 _FAR, _SELDOM = 3, 0.1  # times the usual time, and share of the intervals
 _MOST_DECIMALS = 9
+_FEWEST, _LEAST_EPOCHS = 4, 3  # lines of an epoch, and epochs, whose beginnings show that a time is a mean
+_LONGER = 0.05  # share of the time that it is longer by in the first line of an epoch
+_FITS = 0.02  # of what the last batches alone would leave over
+_ALIKE, _LEAST_SPREAD = 0.1, 0.01  # of what it is longer by, or of the time, that the later intervals lie apart
 
 
 class _Mean(NamedTuple):
@@ -37,40 +42,88 @@ class _Mean(NamedTuple):
 def divide_means(table: LineTable) -> bool:
     """Gives the records of a table the times of the steps between them, if their means tell these.  Whether they do."""
     shape = table.shape
-    named = [name for name in shape.names if MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES]
     counted = table.columns.get("batch") or table.columns.get("step")
     records = table.kept
-    if len(named) != 1 or not counted or shape.bar or shape.of_epochs or table.resolution_s or not records:
+    if not counted or shape.bar or shape.of_epochs or table.resolution_s or not records:
         return False
-    epochs = list(_epochs(records, counted, table.columns.get("epoch")))
+    named = [name for name in shape.names if MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES]
+    column = RUNNING if len(named) == 1 else _one_time_of(table)
+    if not column:
+        return False
+    epochs = list(_epochs(records, counted, table.columns.get("epoch"), column))
+    proven = _are_means_by_their_beginnings(epochs)
+    if not proven and len(named) != 1:
+        return False
     times: dict[int, tuple[float, int]] = {}
     for epoch in epochs:
-        intervals = list(_intervals(epoch)) if _are_means(epoch) else []
+        enough = proven or len(epoch) >= _LEAST
+        intervals = list(_intervals(epoch)) if enough and _never_falls(epoch) else []
         if not intervals:
             return False
         times |= {line: (seconds / steps, steps) for line, seconds, steps in intervals}
-    if not _are_alike(times):
+    if not (proven or _are_alike(times)):
         return False
-    table.kept = [_with_time(record, times.get(record.line)) for record in records]
+    table.kept = [_with_time(record, times.get(record.line), column) for record in records]
     return True
 
 
-def _with_time(record: TableRecord, time: tuple[float, int] | None) -> TableRecord:
+def _one_time_of(table: LineTable) -> str:
+    """The one column that is called the time of a step, if it is in all lines; else an empty text."""
+    names = {name: column_of(name, unit) for name, unit in table.shape.units.items() if unit in TIMES}
+    columns = [column for name, column in names.items() if read_name(column).role == "batch_time"]
+    columns += (
+        [RUNNING]
+        if not (columns or table.rate_decimals) and any(RUNNING in record.cells for record in table.kept or ())
+        else []
+    )
+    usual = [column for column in columns if all(column in record.cells for record in table.kept or ())]
+    return usual[0] if len(columns) == len(usual) == 1 else ""
+
+
+def _are_means_by_their_beginnings(epochs: Sequence[Sequence[_Mean]]) -> bool:
+    """Whether the times of epochs are longer at their beginning, by what falls as one over the count.
+
+    The epochs that have the same counts are taken together, so that what is by chance is less.
+    """
+    usual = statistics.mode([tuple(mean.steps for mean in epoch) for epoch in epochs]) if epochs else ()
+    alike = [epoch for epoch in epochs if tuple(mean.steps for mean in epoch) == usual]
+    if len(usual) < _FEWEST or len(alike) < _LEAST_EPOCHS or len(alike) < len(epochs) - 1:
+        return False
+    means = [statistics.fmean(epoch[k].seconds / steps for epoch in alike) for k, steps in enumerate(usual)]
+    if means[0] < (1 + _LONGER) * means[-1]:
+        return False
+    slope, least = statistics.linear_regression([1 / steps for steps in usual], means)
+    over = sum((mean - least - slope / steps) ** 2 for mean, steps in zip(means, usual, strict=True))
+    later = statistics.fmean(means[1:])
+    fits = least > 0 and over <= _FITS * sum((mean - later) ** 2 for mean in means[1:])
+    return fits and _spread_after_the_first(usual, means) <= max(_ALIKE * (means[0] / means[-1] - 1), _LEAST_SPREAD)
+
+
+def _spread_after_the_first(counts: Sequence[int], means: Sequence[float]) -> float:
+    """How far the times of the intervals after the first lie apart, as a share of them, if these are means."""
+    sums = [count * mean for count, mean in zip(counts, means, strict=True)]
+    both = zip(itertools.pairwise(counts), itertools.pairwise(sums), strict=True)
+    times = [(s[1] - s[0]) / (n[1] - n[0]) for n, s in both]
+    return (max(times) - min(times)) / max(statistics.fmean(times), 1e-12)
+
+
+def _with_time(record: TableRecord, time: tuple[float, int] | None, column: str) -> TableRecord:
     """A record with the time of the steps that it ends, instead of the mean of all."""
-    cells = {name: value for name, value in record.cells.items() if name != RUNNING}
+    cells = {name: value for name, value in record.cells.items() if name != column}
     return record._replace(cells=cells | ({STEP_TIME: time[0], STEPS: time[1]} if time else {}))
 
 
-def _epochs(records: Sequence[TableRecord], counted: str, epoch: str | None) -> Iterator[list[_Mean]]:
+def _epochs(records: Sequence[TableRecord], counted: str, epoch: str | None, column: str) -> Iterator[list[_Mean]]:
     """What the lines of each epoch say, by who writes them."""
-    values = [value for record in records if (value := number(record.cells.get(RUNNING))) is not None]
+    factor = TIMES.get(read_name(column).unit or "s", 1.0)
+    values = [value for record in records if (value := number(record.cells.get(column))) is not None]
     decimals = max((len(repr(value).partition(".")[2]) for value in values), default=0)
-    error = 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
+    error = 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS) * factor
     counts = [count for record in records if (count := number(record.cells.get(counted))) is not None]
     from_zero = min(counts, default=1) == 0
     open_epochs: dict[Any, tuple[Any, list[_Mean]]] = {}
     for record in records:
-        count, mean = number(record.cells.get(counted)), number(record.cells.get(RUNNING))
+        count, mean = number(record.cells.get(counted)), number(record.cells.get(column))
         if count is None or mean is None:
             continue
         whose = record.cells.get("rank"), record.cells.get("worker")
@@ -80,14 +133,14 @@ def _epochs(records: Sequence[TableRecord], counted: str, epoch: str | None) -> 
             if before:
                 yield before[1]
             before = open_epochs[whose] = at, []
-        before[1].append(_Mean(record.line, steps, steps * mean, steps * error))
+        before[1].append(_Mean(record.line, steps, steps * mean * factor, steps * error))
     yield from (means for _, means in open_epochs.values())
 
 
-def _are_means(epoch: Sequence[_Mean]) -> bool:
+def _never_falls(epoch: Sequence[_Mean]) -> bool:
     """Whether the seconds of an epoch so far never fall."""
     grown = [now.seconds - before.seconds + now.error + before.error for before, now in itertools.pairwise(epoch)]
-    return len(epoch) >= _LEAST and all(seconds >= 0 for seconds in grown)
+    return all(seconds >= 0 for seconds in grown)
 
 
 def _intervals(epoch: Sequence[_Mean]) -> Iterator[tuple[int, float, int]]:

@@ -5,6 +5,8 @@
     Model: resnet50                     ===== Fine-tuning =====          $ python train_large.py
     step 1/400 loss 2.9 ...             step 1/400 loss 2.2 ...          step 1/400 loss 2.9 ...
 
+The number of parameters (`Model has 1,234,567 parameters`) and the sizes of a model (`hidden_dim: 256`) tell it, too.
+
 The same training that is launched again is one run, and so are folds, seeds and learning rates.  A setting that can
 change the speed begins another run as well where the log goes on after a second launch.
 """
@@ -13,7 +15,7 @@ from collections import defaultdict
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.configurations import settings_of_speed
+from scalelens.parsing.configurations import is_of_a_model, settings_of_speed
 from scalelens.tabular.unknown_logs.launches import Launches
 
 _LONGEST = 160  # characters of a line that may say what is trained
@@ -53,6 +55,16 @@ _REPEATS = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,/]*(?![\w])")
 _BATCH = re.compile(
     r"(?:(?:train(?:ing)?|data_?loader|per_device|global|total|effective|mini)_)*batch_?size(?:_per_\w+)?\Z"
+)
+_MANY = r"\d[\d,.]{0,20}(?: ?(?:[KMB]|million|billion))?"
+_PARAMETERS = re.compile(  # number of parameters: 10.65M; Model has 1,234,567 trainable parameters
+    r"(?<![\w-])(?:(?:number|num|no\.?|total|trainable|model|count|#)\b.{0,30}?)?param(?:eter)?s?(?:[ _]count)?"
+    rf"(?: \([^)]{{1,20}}\))?\s{{0,20}}[:=]\s{{0,4}}(?P<after>{_MANY})\b"
+    rf"|(?<![\w.,])(?P<before>{_MANY}) (?:(?:total|trainable|learnable|model) ){{0,2}}param(?:eter)s?(?![\w:=])",
+    re.IGNORECASE,
+)
+_TRAINED_WITH = re.compile(
+    r"(?:re)?(?:training|running|train) (?:model )?(?:with|using) (?=[A-Za-z][\w .-]{1,40} ?[:=])", re.IGNORECASE
 )
 _NOT_OF_A_TRAINING = {"mode", "dataset", "dataset_name", "optimizer", "opt_name", "devices_per_node"}
 _NAMES = {"model", "model_name", "model_name_or_path", "arch"}  # a number of one of these is that of a repeat
@@ -153,12 +165,15 @@ def _said(text: str) -> tuple[str, str] | None:
         return "stage", _SEPARATORS.sub("", stage["stage"].lower().replace("training ", ""))
     if (trained := _TRAINED.match(text)) and not _NO_NAME.match(trained["name"]):
         return "trained", trained["name"]
-    setting = _SETTING.match(text)
+    if "aram" in text and (counted := _PARAMETERS.search(text)):
+        return "parameters", (counted["after"] or counted["before"]).rstrip(".,")
+    setting = _SETTING.match(_TRAINED_WITH.sub("", text))
     if setting is None:
         return None
     key, value = _SEPARATORS.sub("_", setting["key"].strip().lower()), setting["value"].strip().strip("\"'")
+    of_a_model = is_of_a_model(key, value)
     of_speed = _BATCH.match(key) or (key in settings_of_speed() and key not in _NOT_OF_A_TRAINING)
-    if not of_speed or (key in _NAMES and value.isdigit()):
+    if not (of_speed or of_a_model) or (key in _NAMES and value.isdigit()):
         return None
     return key, value
 

@@ -1,6 +1,7 @@
 """The mean time of an epoch, where a log states no more than how long whole trainings took.
 
     27 epochs in 24m 6s. Best val acc 98.47%                   of as many epochs as the line says
+    Finished in 43.0s (212 epochs)
     Number of epochs: 200 - Training time: 64.01 seconds
     Training wall time: 1673.0s (20.40s/epoch)                 as it says
     Epoch 20: train loss 0.31                                  of as many as the lines before it counted
@@ -10,7 +11,9 @@ What lies between the epochs, such as their validation, is in it.
 """
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.means_of_steps import TIME_AND_EPOCHS
 from scalelens.parsing.other_languages import in_english
+from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import lines_of
@@ -66,8 +69,15 @@ def _of_said_epochs(text: str) -> float | None:
     """Seconds of an epoch by a line that states them beside the time of a training, or how many epochs that had."""
     if beside := _MEAN_BESIDE.search(text):
         return float(beside[1]) * (60 if beside[2].lower().startswith("m") else 1) or None
-    said = _EPOCHS_IN.search(text) or _EPOCHS_AND_TIME.search(text)
-    if said is None or _OF_SOMETHING_ELSE.search(text):
+    if _OF_SOMETHING_ELSE.search(text) or not (epochs := _epochs_said(text)):
         return None
     seconds = only_time(text)
-    return seconds / int(said[1]) if seconds else None
+    return seconds / epochs if seconds else None
+
+
+def _epochs_said(text: str) -> int | None:
+    """How many epochs a line says that a training had, beside its time."""
+    if said := _EPOCHS_IN.search(text) or _EPOCHS_AND_TIME.search(text):
+        return int(said[1])
+    after = None if ELSEWHERE.search(text) else TIME_AND_EPOCHS.search(text)
+    return int(after["epochs"].replace(",", "")) if after and "." not in after["epochs"] else None
