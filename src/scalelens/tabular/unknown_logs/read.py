@@ -579,4 +579,4 @@ def _is_of_one_step(
 ) -> bool:
     """Whether a time is that of the one step: each step has a line, or a mean stands beside it."""
     steps = columns.get(known.get("step", known.get("batch", ("", None)))[0])
-    return mean_of(name) in columns or (steps is not None and steps.leaps * 2 < steps.numbers)
+    return mean_of(name) in columns or (steps is not None and not steps.mostly_leaps)
