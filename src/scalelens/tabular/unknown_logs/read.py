@@ -542,7 +542,8 @@ def _shown_by_times(
     if times.means_by_clock():
         return {}
     if proven := times.of_a_step(table.mean_steps):
-        of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
+        named = read_name(proven[0]).role == "batch_time"  # else a number before its mean may be a median of some steps
+        of_one = _is_of_one_step(proven[0], columns, known) and (named or not times.is_smoothed(proven[0]))
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
     if several := times.of_stated_steps():
