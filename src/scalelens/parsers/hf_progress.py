@@ -55,17 +55,17 @@ class _Bar:
         self.top = 0
         self.pending = False  # another bar was drawn since
         self.left = False  # the same, and this one was not drawn again since
-        self.pauses: dict[
-            int, float
-        ] = {}  # seconds by the count at which another bar was drawn, and then this one again
+        # Seconds by the count at which another bar was drawn, and then this one again.
+        self.pauses: dict[int, float] = {}
 
     @property
     def last(self) -> Drawing:
         return self.drawings[-1]
 
-    def leave(self) -> None:
-        """Notes that another bar is drawn."""
-        self.pending = self.left = True
+    def leave(self, other: Drawing) -> None:
+        """Notes that another bar is drawn; one of as many steps may be the same, as another node draws it."""
+        self.pending = True
+        self.left |= other.total != self.last.total
 
     def add(self, drawing: Drawing, line: Line) -> None:
         if self.left and drawing.step == self.top and self.last.step == self.top:
@@ -134,7 +134,7 @@ class Reader:
                 self.ended = [*self.ended, bar][-_MOST_BARS:]
             bar = _Bar(rows, line)
         for other in self.drawn.values():
-            other.leave()
+            other.leave(drawing)
             if other.last.total == self.total and 0 < other.top < (self.total or 0):
                 self.nested.add(drawing.total)
         self.drawn[whose] = bar
