@@ -11,7 +11,8 @@ when the trainer's first dictionary comes, or else the one drawn last, unless a 
 earlier drawings count, too.  In a narrow
 terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
 first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
-`interval_mean`, because its time includes more than the step.  If another format gives the times of steps, the bar
+`interval_mean`, because its time includes more than the step.  In a mean over several steps, what passed between the
+drawings of one count before and after the other bar is left out.  If another format gives the times of steps, the bar
 gives none.
 
 Samples:
@@ -22,7 +23,7 @@ Samples:
 """
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.bar_times import times_of
+from scalelens.parsing.bar_times import BarTime, times_of
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of, is_of_training, label_of
 from scalelens.parsing.rows import Rows
@@ -53,18 +54,36 @@ class _Bar:
         self.interrupted: set[int] = set()  # counts before which another bar was drawn
         self.top = 0
         self.pending = False  # another bar was drawn since
+        self.left = False  # the same, and this one was not drawn again since
+        # Seconds by the count at which another bar was drawn, and then this one again.
+        self.pauses: dict[int, float] = {}
 
     @property
     def last(self) -> Drawing:
         return self.drawings[-1]
 
+    def leave(self, other: Drawing) -> None:
+        """Notes that another bar is drawn; one of as many steps may be the same, as another node draws it."""
+        self.pending = True
+        self.left |= other.total != self.last.total
+
     def add(self, drawing: Drawing, line: Line) -> None:
+        if self.left and drawing.step == self.top and self.last.step == self.top:
+            passed_s = drawing.elapsed_s - self.last.elapsed_s
+            self.pauses[self.top] = self.pauses.get(self.top, 0.0) + passed_s
+        self.left = False
         if drawing.step > self.top and self.pending:
             self.interrupted.add(drawing.step)
             self.pending = False
         self.top = max(self.top, drawing.step)
         self.first.setdefault(drawing.step, line.number)
         self.drawings.append(drawing)
+
+    def without_pauses(self, count: int, time: BarTime) -> float:
+        """Seconds of a step in a mean over those up to a count, without what other bars took between them."""
+        whole_s = time.step_s * time.steps
+        paused_s = sum(seconds for at, seconds in self.pauses.items() if count - time.steps <= at < count)
+        return (whole_s - paused_s) / time.steps if paused_s < whole_s else time.step_s
 
 
 class Reader:
@@ -115,7 +134,7 @@ class Reader:
                 self.ended = [*self.ended, bar][-_MOST_BARS:]
             bar = _Bar(rows, line)
         for other in self.drawn.values():
-            other.pending = True
+            other.leave(drawing)
             if other.last.total == self.total and 0 < other.top < (self.total or 0):
                 self.nested.add(drawing.total)
         self.drawn[whose] = bar
@@ -182,9 +201,10 @@ class Reader:
             if count <= top:
                 continue
             single = time.steps == 1 and count not in bar.interrupted
+            step_s = time.step_s if time.steps == 1 else bar.without_pauses(count, time)
             rows.add(
                 "steps", bar.first[count], attempt=bar.attempt, rank=line.rank, place=line.location, phase="train",
-                step=count, step_s=time.step_s, averaged_steps=time.steps,
+                step=count, step_s=step_s, averaged_steps=time.steps,
                 value_kind="instant" if single else "interval_mean", samples=float(bar.batch) if bar.batch else None,
             )  # fmt: skip
             rows.param("framework", "transformers", bar.first[count])

@@ -8,8 +8,8 @@ Source: keras/src/utils/progbar.py, Progbar.update(); keras/src/callbacks/progba
 Within an epoch a bar holds running means for the eye, or no times: what it holds at the end is kept, as a mean of the
 epoch, printed with one to three digits.  Of an epoch that did not end, the last bar but one of Keras 3 is kept as a
 running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
-From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
-evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
+From TF 2.2 on the first step is not in the mean, a validation may be.  A logger may stand before each line.
+A bar with no `Epoch` line before it is an evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
 samples, where fit() was given arrays: it says `/sample`, or, up to Keras 2.3, `/step` nevertheless, which the line
 `Train on 7500 samples` before it gives away, or its drawings: the first is after a batch, 32/7500, and all others are
 multiples of it, where one that counts steps begins at 1.  Such a bar gives no time of a step but a rate, the inverse of the time
@@ -56,6 +56,11 @@ _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 _VALUE = re.compile(
     r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z|[IWEF]\d{4} )"
 )  # a message of absl may follow in the same line
+# What a logger puts before a line, with the time or the level.
+_LOGGER = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?[ :|-]{1,3}(?:\[?(?:INFO|DEBUG)\]?[ :|-]{1,3})?"
+    r"|\[?(?:INFO|DEBUG)\]?(?::\w{1,40})?[ :|-]{1,3}"
+)
 _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")
@@ -111,6 +116,8 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         log = self.logs.setdefault((line.rank, line.location), _Log())
+        if prefix := _LOGGER.match(line.text):
+            line = line._replace(text=line.text[prefix.end() :])
         if header := _EPOCH.match(line.text):
             self.release(log, line)
             log.header(int(header[1]) - 1)

@@ -8,8 +8,9 @@ Source: tensorflow_estimator/python/estimator and tensorflow/python/training/bas
 
 The time in brackets is the time since the line before: divided by the steps between it is a mean over these, which holds
 the saving of checkpoints too.  The first line of a training has none.  `global_step/sec` and `examples/sec` come from
-another hook, with steps of its own, and stay metrics.  Where a program prints no more of a record than its message, the
-line `global_step/sec: 8.25`, alone, shows whose the lines before and after it are.
+another hook, with steps of its own, and stay metrics.  A message that a second handler prints again counts once, and
+what another hook prints of the same step, without a loss, is metrics.
+Where a program prints no more of a record than its message, the line `global_step/sec: 8.25`, alone, shows whose the lines before and after it are.
 
 Samples:
     INFO:tensorflow:loss = 0.75, step = 100 (12.500 sec)
@@ -22,7 +23,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" step = ", "global_step = ", "global_step/sec: ", "examples/sec: ")
 
 _N = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf"
@@ -46,6 +47,8 @@ class Reader:
         self.rows = rows
         self.is_bare = False  # messages stand alone
         self.first: Line | None = None  # of these, before a rate showed whose they are
+        # Attempt and step of the last record, and its messages.
+        self.told: dict[tuple[int | None, str | None], tuple[tuple[int, int], set[str]]] = {}
 
     def take(self, line: Line) -> bool:
         if _BARE_RATE.match(line.text) and not self.is_bare:
@@ -74,18 +77,33 @@ class Reader:
             return True
         step = int(record[2])
         position = rows.attempt_of(line.number, step, line.rank, line.location)
-        span_s = float(record[4]) if record[4] else None
-        steps = step - position.before if span_s is not None and position.before is not None else 0
         values = {name: float(value) for name, value in _VALUE.findall(record[1] + record[3]) if value != "nan"}
         loss = next((name for name in _LOSSES if name in values), "")
+        message = line.text[record.start(1) : record.end()]
+        known = self.messages_of(line, position.attempt, step)
+        if message in known:
+            return True
+        known.add(message)
+        named = [(name, value, None) for name, value in values.items() if name != loss]
+        rows.metrics(line.number, line.rank, line.location, step, named)
+        if len(known) > 1 and not loss:
+            return True
+        span_s = float(record[4]) if record[4] else None
+        steps = step - position.before if span_s is not None and position.before is not None else 0
         rows.param("framework", "tensorflow", line.number, origin="inferred")
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=span_s / steps if span_s is not None and steps > 0 else None,
             averaged_steps=steps if steps > 0 else None, value_kind="interval_mean" if steps > 0 else None,
-            loss=values.pop(loss, None),
+            loss=values.get(loss),
         )  # fmt: skip
-        rows.metrics(
-            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
-        )
         return True
+
+    def messages_of(self, line: Line, attempt: int, step: int) -> set[str]:
+        """What was printed of a step so far."""
+        whose = line.rank, line.location
+        at, messages = self.told.get(whose, ((-1, -1), set()))
+        if at != (attempt, step):
+            messages = set()
+            self.told[whose] = (attempt, step), messages
+        return messages

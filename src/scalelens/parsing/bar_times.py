@@ -44,7 +44,7 @@ _PAUSED, _FEW_STEPS = 1.2, 0.2  # of the usual time of a step, and share of the 
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
-class _BarTime(NamedTuple):
+class BarTime(NamedTuple):
     """The time of a step, a mean over some steps."""
 
     step_s: float
@@ -54,7 +54,7 @@ class _BarTime(NamedTuple):
 class BarTimes(NamedTuple):
     """The times that a bar shows, by count of the last step of each; and whether its rates contradict its seconds."""
 
-    by_step: dict[int, _BarTime]
+    by_step: dict[int, BarTime]
     rate_s: float | None = None  # seconds of a step by its rates, where they contradict
     clock_s: float | None = None  # by its elapsed seconds
 
@@ -106,7 +106,7 @@ def time_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
         or last.step < _NEARLY_FULL * (last.total or last.step + 1)
     ):
         return BarTimes({})
-    return BarTimes({last.step: _BarTime((last.elapsed_s + 0.5) / last.step, last.step)})
+    return BarTimes({last.step: BarTime((last.elapsed_s + 0.5) / last.step, last.step)})
 
 
 def mean_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
@@ -115,7 +115,7 @@ def mean_of_whole(drawings: Sequence[Drawing]) -> BarTimes:
     if skips(drawings):
         return BarTimes({})
     if closed := mean_of_closed(updates_of(drawings)[0], drawings):
-        return BarTimes({drawings[-1].step: _BarTime(closed[1], closed[0])})
+        return BarTimes({drawings[-1].step: BarTime(closed[1], closed[0])})
     return time_of_whole(drawings) if _OPEN * drawings[-1].elapsed_s >= 0.5 else BarTimes({})
 
 
@@ -190,7 +190,7 @@ def skips(drawings: Sequence[Drawing]) -> bool:
     return _skipped_one_by_one(drawings) is not None or _since_resumed(drawings) is not drawings
 
 
-def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:
+def _agreed(one: dict[int, BarTime], other: dict[int, BarTime]) -> dict[int, BarTime]:
     """The times on which two ways agree."""
     pairs = [(step, time, other[step]) for step, time in one.items() if step in other]
     return {
@@ -200,7 +200,7 @@ def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _
     }
 
 
-def _differ(times: dict[int, _BarTime], closed: tuple[int, float] | None) -> bool:
+def _differ(times: dict[int, BarTime], closed: tuple[int, float] | None) -> bool:
     """Whether the times of a short bar do not add up to the mean that it drew when it was closed."""
     steps = sum(time.steps for time in times.values())
     if not closed or not steps:
@@ -252,7 +252,7 @@ class _Way:
                 return False
         return True
 
-    def times(self) -> dict[int, _BarTime] | None:
+    def times(self) -> dict[int, BarTime] | None:
         """Times by count; None where their errors leave too much open."""
         known = [k for k, lost in enumerate(self.lost) if not lost]
         if not known:
@@ -262,18 +262,18 @@ class _Way:
         if usual <= 0 or usual_error > _OPEN * usual or usual_error > 1:
             return None
         return self.before_first() | {
-            self.updates[k].step: _BarTime(self.seconds[k] / self.updates[k].leap, self.updates[k].leap)
+            self.updates[k].step: BarTime(self.seconds[k] / self.updates[k].leap, self.updates[k].leap)
             for k in known
             if self.seconds[k] > 0 and self.errors[k] <= _OPEN * max(usual, self.seconds[k])
         }
 
-    def before_first(self) -> dict[int, _BarTime]:
+    def before_first(self) -> dict[int, BarTime]:
         """The mean up to the first update of a log that begins later than its bar, if the bar counts from 0 at 0 s."""
         first = self.updates[0]
         if self.start or not self.lost[0] or first.elapsed_s < _WINDOW_S:
             return {}
         mean_s = (first.elapsed_s + 0.5) / first.step
-        return {first.step: _BarTime(mean_s, first.step)} if abs(mean_s / first.pace_s - 1) <= _OPEN else {}
+        return {first.step: BarTime(mean_s, first.step)} if abs(mean_s / first.pace_s - 1) <= _OPEN else {}
 
 
 def _smoothed(updates: Sequence[Update], start: Drawing | None, all_drawn: bool) -> _Way:
@@ -336,7 +336,7 @@ class _Means(_Way):
         ends = [(now.elapsed_s, *self.end_of(now)) for now in self.drawn]
         return all(s - near - LATE_S <= end <= s + 1 + near + LATE_S for s, end, near in ends)
 
-    def times(self) -> dict[int, _BarTime] | None:
+    def times(self) -> dict[int, BarTime] | None:
         return dict(_windows([(self.first, 0.0, 0.0), *((now.step, *self.end_of(now)) for now in self.drawn)], 1))
 
 
@@ -345,7 +345,7 @@ def _means(start: Drawing | None, drawings: Sequence[Drawing]) -> _Means:
     return _Means(start.step if start else 0, list(_first_drawings(d for d in drawings if d.pace_s is not None)))
 
 
-def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float = 0.0) -> dict[int, _BarTime]:
+def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float = 0.0) -> dict[int, BarTime]:
     """Means over ten seconds or more, by the elapsed seconds; of a short bar that was closed the one that it draws.
 
     `late_s`: how late a count may be drawn.
@@ -355,21 +355,21 @@ def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float 
         marks[0] = (start.step, 0.0, 0.0)
     windows = dict(_windows(marks, max(d.rounding for d in drawings)))
     if len(windows) < _FEW and (mean := mean_of_closed(start, drawings)):
-        return {drawings[-1].step: _BarTime(mean[1], mean[0])}
+        return {drawings[-1].step: BarTime(mean[1], mean[0])}
     if len(marks) == 1 and (alone := _drawn_when_full(drawings[-1])):
         return {alone.steps: alone}
     (first, begin_s, _), (last, end_s, _) = marks[0], marks[-1]
     if len(windows) == 1 and last == drawings[-1].total and last > first:  # the rest of the bar is no window of its own
-        return {last: _BarTime((end_s - begin_s) / (last - first), last - first)}
+        return {last: BarTime((end_s - begin_s) / (last - first), last - first)}
     return windows
 
 
-def _drawn_when_full(bar: Drawing) -> _BarTime | None:
+def _drawn_when_full(bar: Drawing) -> BarTime | None:
     """The mean of a bar of which only the full drawing is left, if its rate shows that it counts from 0 at 0 s."""
     if bar.pace_s is None or bar.step != bar.total or bar.elapsed_s < _WINDOW_S:
         return None
     mean_s = (bar.elapsed_s + 0.5) / bar.step
-    return _BarTime(mean_s, bar.step) if abs(mean_s / bar.pace_s - 1) <= _OPEN else None
+    return BarTime(mean_s, bar.step) if abs(mean_s / bar.pace_s - 1) <= _OPEN else None
 
 
 def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:
@@ -381,7 +381,7 @@ def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:
             yield now
 
 
-def _windows(marks: Iterable[tuple[int, float, float]], rounding: int) -> Iterator[tuple[int, _BarTime]]:
+def _windows(marks: Iterable[tuple[int, float, float]], rounding: int) -> Iterator[tuple[int, BarTime]]:
     """Means between marks (count, seconds since the start, their error) that are far enough apart."""
     begin: tuple[int, float, float] | None = None
     for count, seconds, near in marks:
@@ -390,5 +390,5 @@ def _windows(marks: Iterable[tuple[int, float, float]], rounding: int) -> Iterat
             continue
         steps, span = count - begin[0], seconds - begin[1]
         if steps > 0 and near + begin[2] <= _OPEN * span and rounding - 1 <= _OPEN * steps:
-            yield count, _BarTime(span / steps, steps)
+            yield count, BarTime(span / steps, steps)
             begin = count, seconds, near

@@ -38,6 +38,7 @@ class ColumnValues:
         self.numbers = self.texts = self.stamps = 0
         self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
         self.stays = False  # equal to it
+        self.repeats = 0  # how often
         self._growth = self._longest = Growth()  # since it fell, and between the two falls that are farthest apart
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.last_digit = 0.0  # the coarsest of the numbers with an exponent: 10 for `1.2e+02`
@@ -71,6 +72,14 @@ class ColumnValues:
     def is_by_clock(self) -> bool:
         """Whether each number is the time between two of `time.time()`, unrounded, and so in seconds."""
         return self.tick_bits >= _SURE_BITS and self.tick_factor % _THOUSAND != 0
+
+    @property
+    def mostly_leaps(self) -> bool:
+        """Whether most of its numbers that differ from the one before it are more than 1 above it.
+
+        Where several processes print each step, their lines repeat it.
+        """
+        return self.leaps * 2 >= self.numbers - self.repeats
 
     @property
     def swings(self) -> bool:
@@ -162,6 +171,7 @@ class ColumnValues:
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
+        self.repeats += amount == before
         if _WAVES * self.falls < self.numbers:
             if amount < before:
                 self._grow_anew()
@@ -204,6 +214,7 @@ class ColumnValues:
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())
         self.stays |= bool((values == earlier).any())
+        self.repeats += int((values == earlier).sum())
         (falls,) = np.nonzero(values < earlier)
         if _WAVES * self.falls < self.numbers:
             for k, piece in enumerate(np.split(values, falls)):

@@ -326,7 +326,7 @@ def _what_a_row_is(
         epochs = counted.get("epoch")
         if epochs and steps.numbers == epochs.numbers >= _LEAST_EPOCHS and not (epochs.stays or epochs.decimals):
             return "epoch", steps.falls  # each row is of another one, which it ends
-        return "steps" if steps.leaps * 2 >= steps.numbers else "step", steps.falls
+        return "steps" if steps.mostly_leaps else "step", steps.falls
     return "epoch" if "epoch" in counted else "step", 0
 
 

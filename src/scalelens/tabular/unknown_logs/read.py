@@ -554,7 +554,8 @@ def _shown_by_times(
     if times.means_by_clock():
         return {}
     if proven := times.of_a_step(table.mean_steps):
-        of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
+        named = read_name(proven[0]).role == "batch_time"  # else a number before its mean may be a median of some steps
+        of_one = _is_of_one_step(proven[0], columns, known) and (named or not times.is_smoothed(proven[0]))
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
     if several := times.of_stated_steps():
@@ -591,4 +592,4 @@ def _is_of_one_step(
 ) -> bool:
     """Whether a time is that of the one step: each step has a line, or a mean stands beside it."""
     steps = columns.get(known.get("step", known.get("batch", ("", None)))[0])
-    return mean_of(name) in columns or (steps is not None and steps.leaps * 2 < steps.numbers)
+    return mean_of(name) in columns or (steps is not None and not steps.mostly_leaps)

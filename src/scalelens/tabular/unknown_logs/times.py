@@ -423,7 +423,7 @@ class LineTimes:
             smoothed = self.is_smoothed(name)
             for candidate in (unit,) if unit in TIMES else self.units:
                 shown = statistics.median(values) * TIMES[candidate]
-                if smoothed and not self.is_of_all_between(name, TIMES[candidate]):
+                if smoothed and role != "batch_time" and not self.is_of_all_between(name, TIMES[candidate]):
                     continue
                 if fits(shown, self.clock_s, _AS_STAMPS) or (
                     self.clock_s is None and fits(shown, left_s, _AS_TIME_LEFT)
