@@ -664,7 +664,7 @@ def test_line_joins_the_fastest_configurations():
 def test_means_are_labelled_and_running_means_refused():
     text = text_of("batch_cdf/kinds_of_record")
     assert "means of 10 steps" in text and "share of records [%]" in text
-    assert "Not drawn: old.out (running_mean: a mean of many steps hides the tail of single ones)." in text
+    assert "Not drawn: old.out (running mean: a mean of many steps hides the tail of single ones)." in text
     only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("reason").is_not_null())
     with pytest.raises(UserError, match="running_mean"):
         draw("batch_cdf/kinds_of_record", only_refused)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import altair as alt
@@ -167,10 +168,13 @@ def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) ->
 
 
 def along(field: str, title: str, values: Iterable[float], middles: Iterable[float]) -> Any:
-    """An x axis from 0, or a logarithmic one where the `middles` of groups of the values differ too much for that."""
+    """An x axis from 0, or a logarithmic one where that would press half of the values flat, or a whole group.
+
+    `middles` are those of the groups of the values.
+    """
     known, of_groups = list(values), list(middles)
     low, high = min(known), max(known)
-    if low > 0 and _is_flat(min(of_groups), max(of_groups)):
+    if low > 0 and (_is_flat(min(of_groups), max(of_groups)) or _is_flat(median(known), high)):
         return alt.X(f"{field}:Q", **_of_decades(title, low, high))
     axis = alt.Axis(tickCount=5, **even_labels(high))
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)

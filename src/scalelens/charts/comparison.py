@@ -62,7 +62,10 @@ def draw(
     layers.append(
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("name:N", "run_value:Q"))
     )
-    legend: list[style.Look | style.IntervalLook] = [*looks, *(style.INTERVALS[kind, "steps"] for kind in kinds)]
+    legend: list[style.Look | style.IntervalLook] = [
+        *style.without_lines(looks),
+        *(style.INTERVALS[kind, "steps"] for kind in kinds),
+    ]
     quantile = float((parameters or {}).get("quantile", 0.5))
     statistic = "median" if quantile == 0.5 else f"p{100 * quantile:g}"
     counts = " and ".join(

@@ -16,6 +16,7 @@ KINDS = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 _NOTE_MARKS = "†‡§¶"
+_HALO = {"stroke": "white", "strokeWidth": 2, "strokeJoin": "round"}  # of a mark, below which lines pass
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
@@ -134,8 +135,10 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
         ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
-        mark = alt.Chart(values_of(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
-        layers.append(mark.encode(x, y, text=alt.Text("mark:N")))
+        apart = [row | {"halo": row["mark"]} for row in _marks_apart(marked, field)]
+        for name, line in (("halo", _HALO), ("mark", {})):
+            mark = alt.Chart(values_of(apart, field, name)).mark_text(align="left", dx=3, dy=-4, **line)
+            layers.append(mark.encode(x, y, text=alt.Text(f"{name}:N")))
     return layers
 
 

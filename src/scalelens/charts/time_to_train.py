@@ -66,7 +66,11 @@ def draw(
     if chosen.is_part:
         where = " in each panel" if page.facet else ""
         caption.insert(1, f"Named{where}: the fastest series, and the one in the middle.")
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    sizes = Counter(row["label"] for row in _medians(points))
+    joined = {label for label, count in sizes.items() if count > 1}
+    legend: list[style.Look | style.IntervalLook] = [
+        *style.without_lines((look for look in looks if look.label), joined)
+    ]
     legend += [_MISSED] if any(point["is_converged"] is False for point in points) else []
     x = axes.of_devices(points)
     y = axes.from_zero_or_logarithmic("minutes", "time to train [min]", [point["minutes"] for point in points])
