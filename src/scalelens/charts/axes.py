@@ -98,6 +98,12 @@ def even_labels(highest: float) -> dict[str, Any]:
     return labels(highest) if highest >= 1000 or highest < BRIEF_FROM else {}
 
 
+def exact_labels(ticks: Sequence[float], highest: float) -> dict[str, Any]:
+    """`even_labels` with no more decimals than the ticks have: 0.06 and 0.07, not 0.060."""
+    decimals = next((n for n in range(_MOST_LETTERS) if all(math.isclose(round(t, n), t) for t in ticks)), None)
+    return even_labels(highest) or ({} if decimals is None else {"format": f".{decimals}f"})
+
+
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)

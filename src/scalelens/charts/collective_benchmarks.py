@@ -118,7 +118,7 @@ def _rates(rates: Sequence[float]) -> Any:
     if len(values) > 2 and _ABOVE * max(rates) < high:
         values, end = values[:-1], _ABOVE * max(rates)
     if len(values) <= 2:  # rates that hardly differ
-        values = [tick for tick in axes.round_ticks(low, high) if tick <= end]
+        values = axes.round_ticks(low, end)
     return alt.Y(
         f"{RATE}:Q",
         title="bus bandwidth [GB/s], log.",

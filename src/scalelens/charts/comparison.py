@@ -48,7 +48,7 @@ def draw(
     ends = [point[name] for point in points for name in ("run_value", "low", "high") if point[name] is not None]
     low, high = min(ends), max(ends)
     domain, ticks = axes.around(low, high)
-    labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
+    labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.exact_labels(ticks, high))
     title = words.with_unit(points[0]["measure"])
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
     y = alt.Y("run_value:Q", title=title, scale=scale, axis=labels)

@@ -48,7 +48,7 @@ def mark_notes(points: list[Row]) -> list[str]:
     """
     noted: dict[str, list[tuple[str, int]]] = {}
     for k, row in enumerate(points):
-        row["mark"] = ""
+        row["mark"], row["marks"] = "", []
         for note in words.split_notes(row["note"]):
             noted.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", note)), []).append((note, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
@@ -66,6 +66,7 @@ def mark_notes(points: list[Row]) -> list[str]:
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
         for k in indexes:
             points[k]["mark"] += mark
+            points[k]["marks"].append(mark)
     return notes
 
 
@@ -148,8 +149,8 @@ def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
-            marks = "".join(dict.fromkeys(kept[-1]["mark"] + row["mark"]))
-            kept[-1] |= {"mark": marks, "lowest": row[field]}
+            marks = list(dict.fromkeys([*kept[-1]["marks"], *row["marks"]]))
+            kept[-1] |= {"mark": "".join(marks), "marks": marks, "lowest": row[field]}
         else:
             kept.append(row | {"lowest": row[field]})
     return kept

@@ -195,7 +195,7 @@ def figure(
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
-    share = _PAGE // max(len(grid), 1) - _X_AXIS
+    share: float = _PAGE // max(len(grid), 1) - _X_AXIS
     if share < _LEAST_HEIGHT:  # titles of many panels take their part of the page
         share = max(share - max(_title_height(panel.chart) for row in grid for panel in row), _LEAST_OF_MANY)
     usual = min(WIDE_HEIGHT if page.is_wide else HEIGHT, share)
