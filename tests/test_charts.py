@@ -906,8 +906,8 @@ def test_marks_of_many_notes_are_not_mixed_up():
         {"devices": 8, "speed": value, "mark": "".join(marks), "marks": marks}
         for value, marks in ((10, ["†", "††"]), (9.9, ["‡", "††"]))
     ]
-    (mark,) = efficiency_panels._marks_apart(rows, "speed")
-    assert mark["mark"] == "†††‡" and mark["marks"] == ["†", "††", "‡"]
+    (mark,) = efficiency_panels.marks_apart(rows, "speed")
+    assert mark["marks"] == ["†", "‡", "††"] and mark["mark"] == "†‡††"
 
 
 def test_operators_of_the_host_have_their_own_time():

@@ -16,7 +16,8 @@ KINDS = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 _NOTE_MARKS = "†‡§¶"
-_HALO = {"stroke": "white", "strokeWidth": 2, "strokeJoin": "round"}  # of a mark, below which lines pass
+_MARK_AT = (3, -4)  # points from a marker to the middle of the left edge of its mark
+_POINT_UNITS = 4  # size of a marker whose path is in points
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
@@ -136,20 +137,28 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
         ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
-        apart = [row | {"halo": row["mark"]} for row in _marks_apart(marked, field)]
-        for name, line in (("halo", _HALO), ("mark", {})):
-            mark = alt.Chart(values_of(apart, field, name)).mark_text(align="left", dx=3, dy=-4, **line)
-            layers.append(mark.encode(x, y, text=alt.Text(f"{name}:N")))
+        apart = marks_apart(marked, field)
+        mark = alt.Chart(values_of(apart, field, "mark")).mark_text(align="left", dx=_MARK_AT[0], dy=_MARK_AT[1])
+        layers.append(mark.encode(x, y, text=alt.Text("mark:N")))
+        ground = alt.Chart(values_of([row | {"ground": _ground(row["mark"])} for row in apart], field, "ground"))
+        shape = alt.Shape("ground:N", scale=None, legend=None)
+        layers.insert(1, ground.mark_point(color="white", size=_POINT_UNITS).encode(x, y, shape))
     return layers
 
 
-def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
+def _ground(mark: str) -> str:
+    """The path of a patch below a mark, over the lines and under the markers of all series."""
+    (left, middle), right = _MARK_AT, _MARK_AT[0] + words.text_width(mark)
+    return f"M{left - 0.5},{middle - 3.5}H{right + 0.5:.2f}V{middle + 3.5}H{left - 0.5}Z"
+
+
+def marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
     close = _MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
-            marks = list(dict.fromkeys([*kept[-1]["marks"], *row["marks"]]))
+            marks = sorted({*kept[-1]["marks"], *row["marks"]}, key=lambda m: (len(m), _NOTE_MARKS.index(m[0])))
             kept[-1] |= {"mark": "".join(marks), "marks": marks, "lowest": row[field]}
         else:
             kept.append(row | {"lowest": row[field]})
