@@ -664,7 +664,7 @@ def test_line_joins_the_fastest_configurations():
 def test_means_are_labelled_and_running_means_refused():
     text = text_of("batch_cdf/kinds_of_record")
     assert "means of 10 steps" in text and "share of records [%]" in text
-    assert "Not drawn: old.out (running_mean: a mean of many steps hides the tail of single ones)." in text
+    assert "Not drawn: old.out (running mean: a mean of many steps hides the tail of single ones)." in text
     only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("reason").is_not_null())
     with pytest.raises(UserError, match="running_mean"):
         draw("batch_cdf/kinds_of_record", only_refused)
@@ -849,6 +849,65 @@ def test_kernels_of_several_runs_are_not_added_up(case):
     both = pl.concat([rows_of(case), rows_of(case).with_columns(run_id=pl.lit("other"))])
     with pytest.raises(UserError, match=r"device work of one run, not of 2.*runs="):
         draw(case, both)
+
+
+def _panels_of(case: str) -> list[dict]:
+    """The views of a figure that have a title."""
+
+    def found(part: dict) -> list[dict]:
+        inner = [view for key in ("vconcat", "hconcat") for view in part.get(key, ())]
+        return ([part] if isinstance(part.get("title"), dict) else []) + [
+            view for each in inner for view in found(each)
+        ]
+
+    return found(spec_of(case))
+
+
+def test_forecasts_of_many_series_have_a_panel_each():
+    titles = [view["title"]["text"] for view in _panels_of("forecast/four_series")]
+    assert titles == [
+        "resnet50 · NVIDIA A100",
+        "resnet50 · NVIDIA V100",
+        "resnet101 · NVIDIA A100",
+        "resnet101 · NVIDIA V100",
+    ]
+
+
+def test_epochs_of_several_models_have_an_axis_each():
+    """Bars of 21 s are as good as invisible beside those of 3479 s, and compare with nothing there."""
+    assert [view["title"]["text"] for view in _panels_of("epochs/models")] == ["rnnt", "resnet50", "ssd"]
+    assert "Each panel has its own axis." in text_of("epochs/models")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [((1, 2, 3, 400), "log"), ((1, 2, 30, 60, 80), None), ((0, 2, 3, 400), None)]
+)
+def test_half_of_the_runs_are_not_pressed_flat(values, kind):
+    scale = axes.along("value", "time [s]", values, [2]).to_dict()["scale"]
+    assert scale.get("type") == kind
+
+
+def test_shortened_names_stay_apart():
+    names = ["gpt-52b-64x8192 · megatron-deepspeed · NVIDIA V100", "gpt-52b-64x8192 · megatron-lm · NVIDIA V100", "gpt"]
+    short = words.shortened(names, 100)
+    assert len({*short}) == 3 and short[2] == "gpt"
+    assert all(words.text_width(name) <= 100 for name in short)
+    assert "deepspeed" in short[0] and "lm" in short[1]
+    assert words.shortened(["one and the same name", "one and the same name"], 50)[0].count("…") == 1
+
+
+def test_a_number_and_its_unit_stay_on_one_line():
+    lines = words.wrap("took 21 % of 40 ms in 8 steps", 22)
+    assert "21 %" in lines and "40 ms" in lines and "in 8" in lines and "steps" in lines
+
+
+def test_marks_of_many_notes_are_not_mixed_up():
+    rows = [
+        {"devices": 8, "speed": value, "mark": "".join(marks), "marks": marks}
+        for value, marks in ((10, ["†", "††"]), (9.9, ["‡", "††"]))
+    ]
+    (mark,) = efficiency_panels.marks_apart(rows, "speed")
+    assert mark["marks"] == ["†", "‡", "††"] and mark["mark"] == "†‡††"
 
 
 def test_operators_of_the_host_have_their_own_time():

@@ -44,6 +44,7 @@ PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them
 LEAST_SLOTS = 10
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
+_SEVERAL_MODELS = "Scores of different models compare only on the same data."
 _UNTOLD = "Some logs do not say whether an accuracy is from training or validation."
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
 _CLOCKS = {
@@ -257,6 +258,7 @@ def _caption(
     counts = rows.group_by("run_id").agg(pl.max("n_points"))["n_points"].to_list()
     models = sorted({model for model in rows["model"].unique() if model})
     lines = [f"{', '.join(models)}."] if models else []
+    lines += [_SEVERAL_MODELS] if len(models) > 1 else []
     of = "of" if len(counts) == 1 else "each of"
     lines.append(f"{words.counted([len(counts)], 'run')}, {of} {words.counted(counts, 'record')}.")
     smooth = int(parameters.get("smooth") or 1)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import altair as alt
@@ -97,6 +98,12 @@ def even_labels(highest: float) -> dict[str, Any]:
     return labels(highest) if highest >= 1000 or highest < BRIEF_FROM else {}
 
 
+def exact_labels(ticks: Sequence[float], highest: float) -> dict[str, Any]:
+    """`even_labels` with no more decimals than the ticks have: 0.06 and 0.07, not 0.060."""
+    decimals = next((n for n in range(_MOST_LETTERS) if all(math.isclose(round(t, n), t) for t in ticks)), None)
+    return even_labels(highest) or ({} if decimals is None else {"format": f".{decimals}f"})
+
+
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
@@ -167,10 +174,13 @@ def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) ->
 
 
 def along(field: str, title: str, values: Iterable[float], middles: Iterable[float]) -> Any:
-    """An x axis from 0, or a logarithmic one where the `middles` of groups of the values differ too much for that."""
+    """An x axis from 0, or a logarithmic one where that would press half of the values flat, or a whole group.
+
+    `middles` are those of the groups of the values.
+    """
     known, of_groups = list(values), list(middles)
     low, high = min(known), max(known)
-    if low > 0 and _is_flat(min(of_groups), max(of_groups)):
+    if low > 0 and (_is_flat(min(of_groups), max(of_groups)) or _is_flat(median(known), high)):
         return alt.X(f"{field}:Q", **_of_decades(title, low, high))
     axis = alt.Axis(tickCount=5, **even_labels(high))
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)

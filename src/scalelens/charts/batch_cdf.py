@@ -5,7 +5,8 @@ Shows: which share of the steps took at most how long, one curve per run.  The f
 Query: batch_cdf
 Encodings:
     x        time of a step in seconds, up to the 95th percentile of the slowest run where a tail would press the body
-             of the distribution into a quarter of the width; logarithmic if what is shown spans a factor of ten.
+             of the distribution into a quarter of the width (of more than twelve runs, of all but the slowest fifth);
+             logarithmic if what is shown spans a factor of ten.
              `--xlim 0.2:0.4` shows another part, `--log x` the whole.  Relative to the median of its run if the
              medians differ by a factor of ten, which would hide everything else, or the models do, whose steps are
              not the same work
@@ -44,6 +45,7 @@ PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page: n
 _INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
 _REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run has no elbow, in words
 _BODY = 0.95  # share of a run's steps that its body holds
+_BODIES = 0.8  # of more runs than a legend can name, of which the body is shown
 _ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
 _LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
 _NAMED = "Named{}: the run {}, and the one in the middle."
@@ -229,8 +231,9 @@ def _extent(known: pl.DataFrame, page: Page) -> Extent:
     if page.x_limits:
         return Extent(*next(iter(page.x_limits.values())), asked_for_log)
     low, high = known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0)
-    body = known.filter(pl.col("cdf") >= _BODY).group_by("run_id").agg(pl.min("step_s"))["step_s"].max()
-    end = low + _ROOM_BESIDE_BODY * (float(body) - low)  # type: ignore[arg-type]
+    bodies = sorted(_tails(known).values())
+    body = bodies[-1] if len(bodies) <= style.MOST_SERIES else bodies[math.ceil(_BODIES * len(bodies)) - 1]
+    end = low + _ROOM_BESIDE_BODY * (body - low)
     is_tail_long = high - low > _LONG_TAIL * (end - low) > 0
     return Extent(low, end if is_tail_long and not asked_for_log else high, asked_for_log)
 
@@ -317,7 +320,8 @@ def _caption(known: pl.DataFrame, told: _Told, refused: pl.DataFrame) -> list[st
     lines += _about_elbows(told.rows)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Curves are drawn as finely as their lines are wide.")
-    for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):
+    reasons = (re.sub(r"^([a-z]+)_(?=mean|median)", r"\1 ", why) for why in refused["reason"])
+    for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in reasons).items()):
         only = refused.to_dicts()[0] if refused.height == 1 else {}
         which = run_labels.fact(only, "name") or run_labels.fact(only, "run_id") or words.counted([count], "run")
         lines.append(f"Not drawn: {which} ({reason}).")

@@ -117,6 +117,8 @@ def _rates(rates: Sequence[float]) -> Any:
     end = _HEADROOM * high
     if len(values) > 2 and _ABOVE * max(rates) < high:
         values, end = values[:-1], _ABOVE * max(rates)
+    if len(values) <= 2:  # rates that hardly differ
+        values = axes.round_ticks(low, end)
     return alt.Y(
         f"{RATE}:Q",
         title="bus bandwidth [GB/s], log.",

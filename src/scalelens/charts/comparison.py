@@ -48,7 +48,7 @@ def draw(
     ends = [point[name] for point in points for name in ("run_value", "low", "high") if point[name] is not None]
     low, high = min(ends), max(ends)
     domain, ticks = axes.around(low, high)
-    labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
+    labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.exact_labels(ticks, high))
     title = words.with_unit(points[0]["measure"])
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
     y = alt.Y("run_value:Q", title=title, scale=scale, axis=labels)
@@ -62,7 +62,10 @@ def draw(
     layers.append(
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=style.tooltips("name:N", "run_value:Q"))
     )
-    legend: list[style.Look | style.IntervalLook] = [*looks, *(style.INTERVALS[kind, "steps"] for kind in kinds)]
+    legend: list[style.Look | style.IntervalLook] = [
+        *style.without_lines(looks),
+        *(style.INTERVALS[kind, "steps"] for kind in kinds),
+    ]
     quantile = float((parameters or {}).get("quantile", 0.5))
     statistic = "median" if quantile == 0.5 else f"p{100 * quantile:g}"
     counts = " and ".join(

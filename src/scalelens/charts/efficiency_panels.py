@@ -16,6 +16,8 @@ KINDS = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 _NOTE_MARKS = "†‡§¶"
+_MARK_AT = (3, -4)  # points from a marker to the middle of the left edge of its mark
+_POINT_UNITS = 4  # size of a marker whose path is in points
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
@@ -47,7 +49,7 @@ def mark_notes(points: list[Row]) -> list[str]:
     """
     noted: dict[str, list[tuple[str, int]]] = {}
     for k, row in enumerate(points):
-        row["mark"] = ""
+        row["mark"], row["marks"] = "", []
         for note in words.split_notes(row["note"]):
             noted.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", note)), []).append((note, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
@@ -65,6 +67,7 @@ def mark_notes(points: list[Row]) -> list[str]:
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
         for k in indexes:
             points[k]["mark"] += mark
+            points[k]["marks"].append(mark)
     return notes
 
 
@@ -134,19 +137,29 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
         ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
-        mark = alt.Chart(values_of(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
+        apart = marks_apart(marked, field)
+        mark = alt.Chart(values_of(apart, field, "mark")).mark_text(align="left", dx=_MARK_AT[0], dy=_MARK_AT[1])
         layers.append(mark.encode(x, y, text=alt.Text("mark:N")))
+        ground = alt.Chart(values_of([row | {"ground": _ground(row["mark"])} for row in apart], field, "ground"))
+        shape = alt.Shape("ground:N", scale=None, legend=None)
+        layers.insert(1, ground.mark_point(color="white", size=_POINT_UNITS).encode(x, y, shape))
     return layers
 
 
-def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
+def _ground(mark: str) -> str:
+    """The path of a patch below a mark, over the lines and under the markers of all series."""
+    (left, middle), right = _MARK_AT, _MARK_AT[0] + words.text_width(mark)
+    return f"M{left - 0.5},{middle - 3.5}H{right + 0.5:.2f}V{middle + 3.5}H{left - 0.5}Z"
+
+
+def marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
     close = _MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
-            marks = "".join(dict.fromkeys(kept[-1]["mark"] + row["mark"]))
-            kept[-1] |= {"mark": marks, "lowest": row[field]}
+            marks = sorted({*kept[-1]["marks"], *row["marks"]}, key=lambda m: (len(m), _NOTE_MARKS.index(m[0])))
+            kept[-1] |= {"mark": "".join(marks), "marks": marks, "lowest": row[field]}
         else:
             kept.append(row | {"lowest": row[field]})
     return kept

@@ -66,7 +66,11 @@ def draw(
         for measure in known
     ]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    batches = Counter(label for label, _ in {(point["label"], point["global_batch_size"]) for point in points})
+    joined = {label for label, count in batches.items() if count > 1}
+    legend: list[style.Look | style.IntervalLook] = [
+        *style.without_lines((look for look in looks if look.label), joined)
+    ]
     legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
     return style.figure(grid, legend, _caption(points, shared, scattered, left_out), page)
 
@@ -160,4 +164,4 @@ def _caption(points: Sequence[Row], shared: str, scattered: Set[str], left_out: 
         lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})
     lines.append(f"Energy {', '.join(_ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
-    return [*lines, *words.notes(points), exclusions.sentence(left_out)]
+    return [*lines, *words.once_each(words.notes(points)), exclusions.sentence(left_out)]

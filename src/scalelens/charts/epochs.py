@@ -5,6 +5,7 @@ Query: epoch_stats
 Encodings:
     y        a run, the shortest epoch first
     x        the median of its epochs after the first, which often is longer
+    panel    a model, with an axis of its own, where the logs name several
     many     of more runs than bars find room for: points over a number in their names that the times follow, such as a
              batch, with a line through the medians; else those whose names differ only in what matters least (a
              repeat, a date) share a bar; else a tick each on the line of their folder or file, with its median
@@ -12,12 +13,12 @@ Encodings:
 Source: epoch times side by side, as in the reports of courses and of DAWNBench
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from scalelens.charts import many_runs, number_sweep, run_bars, style, words
+from scalelens.charts import facets, many_runs, number_sweep, run_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.run_bars import Measure
 from scalelens.charts.run_rates import MOST_RUNS
@@ -25,11 +26,14 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "epoch_stats"
-FACTS = ("name",)
+FACTS = ("name", "model")
 BY_FOLDER = True
 
 _TITLES = {"epoch": "time of an epoch [s]", "train": "time of an epoch's training [s]"}
 _NOTE = "Epochs of different models, batches or data are not comparable."
+_OWN_AXES = "Each panel has its own axis."
+_MOST_PANELS = 6
+_NO_MODEL = "model unknown"
 
 
 def draw(
@@ -61,12 +65,36 @@ def _what(runs: list[Row]) -> str:
 
 
 def _figure(runs: list[Row], measure: Measure, caption: list[str], page: Page) -> Any:
-    """Points over a number in the names that the times follow, else bars or, of many runs, a mark each."""
+    """Points over a number in the names that the times follow, else a panel for each model."""
     if swept := number_sweep.of(runs, measure.column):
         panel, looks = number_sweep.panel(swept, measure.title, page)
         return style.figure([[panel]], looks, [number_sweep.NOTE, *caption], page)
-    if len(runs) > MOST_RUNS:
-        panel, looks, note = many_runs.drawn(runs, measure, page, MOST_RUNS)
-        return style.figure([[panel]], looks, [*caption, *filter(None, [note])], page)
+    models = _by_model(runs)
+    panels: list[list[style.Panel]] = []
+    legend: list[style.Look | style.IntervalLook] = []
+    notes: list[str] = []
+    for model, of_model in models.items():
+        panel, marks, note = _panel(
+            of_model, measure, page, MOST_RUNS // len(models) if len(runs) > MOST_RUNS else MOST_RUNS
+        )
+        panels.append([panel._replace(chart=facets.titled(panel.chart, model, 1, page), name=model)])
+        legend += [look for look in marks if look not in legend]
+        notes += [note] if note and note not in notes else []
+    own = [_OWN_AXES] if len(models) > 1 else []
+    return style.figure(panels, legend, [*own, *caption, *notes], page)
+
+
+def _by_model(runs: list[Row]) -> dict[str, list[Row]]:
+    """The runs of each model, those of the shortest epochs first; all as one where there are too many, or one model."""
+    models: dict[str, list[Row]] = {}
+    for run in runs:
+        models.setdefault(run.get("model") or _NO_MODEL, []).append(run)
+    return models if 1 < len(models) <= _MOST_PANELS else {"": runs}
+
+
+def _panel(runs: list[Row], measure: Measure, page: Page, most: int) -> tuple[style.Panel, Sequence[style.Look], str]:
+    """Bars or, of many runs, a mark each."""
+    if len(runs) > most:
+        return many_runs.drawn(runs, measure, page, most)
     texts = [" · ".join([run_bars.name(run), *run_bars.amount(run, measure.column)]) for run in runs]
-    return style.figure([[run_bars.panel(runs, texts, measure, page)]], [], caption, page)
+    return run_bars.panel(runs, texts, measure, page), [], ""

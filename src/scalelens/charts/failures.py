@@ -154,7 +154,7 @@ def _caption(rows: pl.DataFrame, nodes: Sequence[Row]) -> list[str]:
     known = words.counted([of_all["n_runs"]], "run whose end is known", "runs whose end is known")
     runs = known if of_all["n_unknown"] else words.counted([of_all["n_runs"]], "run")
     lines = [
-        f"{of_all['failures']} of {runs} failed, the time limit not counted"
+        f"{of_all['failures']} of {runs} failed, those that reached their time limit not counted"
         + (f": one in {of_all['mtbf_h']:.3g} hours of a running job." if of_all["mtbf_h"] else ".")
     ]
     for node in nodes:

@@ -9,6 +9,7 @@ Encodings:
     area     the interval that holds nine of ten such forecasts; it begins at the largest size that was run
     line     measured sizes; broken where it is forecast
     color    series
+    panel    a series, where more than three would cover each other
     caption  what the series share, the forecasts in words, series without one and why
 Source: fan charts: E. Britton, P. Fisher, J. Whitley, Bank of England Quarterly Bulletin 38, 1998
 """
@@ -19,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, limits, naming, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -27,6 +28,8 @@ from scalelens.errors import UserError
 QUERY = "forecast"
 
 _FAN = style.swatch("contains nine of ten forecasts", "#dddddd")
+_MEASURED = style.Look("measured", style.INK, "circle", [1, 0], 1)
+_TOGETHER = 3  # series of one panel, whose fans can be told apart
 _OPACITY = 0.22
 _DASH = [3, 2]
 
@@ -55,18 +58,36 @@ def draw(
             value = point[f"efficiency_{end}"] if is_forecast else point["efficiency"]
             point[f"percent_{end}"] = 100 * value
     limits.check_marks(len(points), "sizes")
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    panel = style.Panel(_panel(points, looks))
+    by_label: dict[str, list[Row]] = {}
+    for point in sorted(points, key=lambda point: (page.position(point["label"]), words.natural(point["label"]))):
+        by_label.setdefault(point["label"], []).append(point)
     without = rows["series"].n_unique() - len(with_forecast)
-    return style.figure([[panel]], [*legend, _FAN], _caption(points, shared, without, left_out), page)
+    caption = _caption(points, shared, without, left_out)
+    y = axes.from_zero("percent", "efficiency [%]", max(point["percent_at_most"] for point in points))
+    if len(by_label) > _TOGETHER:
+        return style.figure(_own_panels(by_label, y, page), [_MEASURED, _FAN], caption, page)
+    looks = style.looks(sorted(by_label, key=words.natural), page)
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    return style.figure(
+        [[style.Panel(_panel(points, looks, axes.of_devices(points), y))]], [*legend, _FAN], caption, page
+    )
 
 
-def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
+def _own_panels(by_label: Mapping[str, Sequence[Row]], y: Any, page: Page) -> list[list[style.Panel]]:
+    """A panel for each series, of the same color and y axis.  Raises UserError for more than a page can show."""
+    facets.check(len(by_label), page)
+    x = axes.of_devices([point for part in by_label.values() for point in part])
+    columns = facets.across(len(by_label), page, x["title"])
+    charts = []
+    for k, (label, part) in enumerate(by_label.items()):
+        looks = [style.Look(label, style.COLORS[0], "circle", [1, 0])]
+        chart = _panel(part, looks, axes.of_devices(part), facets.without_axis(y) if k % columns else y)
+        charts.append((label, facets.titled(chart, label, columns, page)))
+    return facets.grid(charts, columns)
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -> Any:
     """Of each series the fan, then the line, then the points that were measured."""
-    x = axes.of_devices(points)
-    high = max(point["percent_at_most"] for point in points)
-    y = axes.from_zero("percent", "efficiency [%]", high)
     by = style.encodings(looks)
     layers = []
     for series in dict.fromkeys(point["series"] for point in points):

@@ -116,7 +116,7 @@ def _values(points: Sequence[Row]) -> Any:
     low, high = _ends(points)
     domain, ticks = axes.around(low, high)
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.exact_labels(ticks, high))
     return alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
 
 

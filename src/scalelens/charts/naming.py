@@ -18,8 +18,13 @@ def plain(settings: str) -> str:
 
     The label of a row in a table of runs says by itself what it is.
     """
-    named = _DEVICE.sub(lambda device: device_name(device[1]), settings)
+    named = with_devices(settings)
     return _SETTING.sub(lambda name: "" if name[1] == "row_label" else name[1].replace("_", " ") + " ", named)
+
+
+def with_devices(settings: str) -> str:
+    """Settings as a query joins them, with the name of the device as its vendor writes it."""
+    return _DEVICE.sub(lambda device: device_name(device[1]), settings)
 
 
 def device_name(model: str) -> str:

@@ -28,8 +28,8 @@ QUERY = "roofline"
 
 _COVERED = 0.99  # share of the time that is drawn: the other operators would only crowd the figure
 _MOST_OPERATORS = 400
-# Label of a tick: 0.01, 1, 100, and 1e-5 or 1e5, which a format would write 1e+5.
-_POWER = "abs(log(datum.value)) < 7 ? format(datum.value, '~g') : '1e' + round(log(datum.value) / LN10)"
+# Label of a tick, at most four letters: 0.01, 1, 1000, and 1e-3 or 1e5, which a format would write 1e+5.
+_POWER = "datum.value > 5e-3 && datum.value < 5e3 ? format(datum.value, '~g') : '1e' + round(log(datum.value) / LN10)"
 _ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
 _REACHED = style.Look("highest rates reached", style.GRAY, None, [3, 2], 0.8)
 
@@ -130,8 +130,7 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     exponents = range(round(math.log10(start)), round(math.log10(end)) + 1)
     every = math.ceil(len(exponents) / 7)
     ticks = [10.0**n for n in exponents if (n - exponents[0]) % every == 0]
-    plain = start >= 1e-3 and end <= 1e4
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr="format(datum.value, '~g')" if plain else _POWER)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=_POWER)
     channel = alt.X if field == "intensity" else alt.Y
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 

@@ -43,10 +43,10 @@ def panel(runs: Sequence[Row], texts: Sequence[str], measure: Measure, page: Pag
             "place": k,
             "value": run[measure.column],
             "run_id": run["run_id"],
-            "text": words.shorten(text, room),
+            "text": text,
             **({"lowest": run["lowest"], "highest": run["highest"]} if run.get("runs", 1) > 1 else {}),
         }
-        for k, (run, text) in enumerate(zip(runs, texts, strict=True))
+        for k, (run, text) in enumerate(zip(runs, words.shortened(texts, room), strict=True))
     ]
     y = alt.Y("place:O", title=_title(len(bars), measure), axis=alt.Axis(labels=False, ticks=False, domain=False))
     x = alt.X(

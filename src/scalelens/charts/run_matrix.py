@@ -106,10 +106,8 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
         tips = {name: cell[name] for name in ("label", "devices", "state", "why")}
         placed.append(box | tips | {"colour": _STATES[cell["state"]].color, "middle": x + column / 2,
                                     "centre": y + _ROW / 2, "sign": sign})  # fmt: skip
-    texts = [
-        {"x": -style.Y_AXIS, "y": (n + 1.5) * _ROW, "text": words.shorten(name, left + style.Y_AXIS - 4)}
-        for n, name in enumerate(names)
-    ]
+    shown = words.fitting(names, left + style.Y_AXIS - 4)
+    texts = [{"x": -style.Y_AXIS, "y": (n + 1.5) * _ROW, "text": name} for n, name in enumerate(shown)]
     heads = [{"x": left + (n + 0.5) * column, "y": _ROW / 2, "text": f"{size}"} for n, size in enumerate(sizes)]
     widest = max(words.text_width(f"{size}") for size in sizes) + 4
     heads = heads[:: math.ceil(widest / column)]

@@ -41,8 +41,9 @@ _CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
 _RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
 _BEYOND_FROM = 2  # time of a record left out over the slowest that counts, from which the axis ends at the latter
 _EDGE = 3  # points from the upper edge of a panel to the middle of a mark for what is beyond it
+_STEADY_VERDICT = "steady"
 _VERDICTS = {
-    "steady": "it keeps its pace", "warming": "it is slower before its steady state",
+    _STEADY_VERDICT: "it keeps its pace", "warming": "it is slower before its steady state",
     "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
     "too_short": "it is too short to judge its pace",
 }  # fmt: skip
@@ -155,10 +156,12 @@ def _levels(points: Sequence[Row]) -> list[Row]:
 
 
 def _changes(points: Sequence[Row]) -> list[Row]:
+    """Where another level begins; of an attempt that keeps its pace, levels are alike or short."""
     return [
         {"at": _place(of, int(step))}
         for of in _by_attempt(points).values()
         for step in (of[0]["change_steps"] or "").split()
+        if of[0]["verdict"] != _STEADY_VERDICT
     ]
 
 

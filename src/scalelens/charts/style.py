@@ -4,7 +4,7 @@ A pixel of Vega is a point on paper.  Vega-Lite cannot fit concatenated views to
 here: the y axis has fixed room, the panels share the rest.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -24,6 +24,7 @@ HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
 _PAGE, _LEAST_HEIGHT = 690, 80  # points of a page of A4, and of a panel where many rows share the page
+_LEAST_OF_MANY = 48  # of a panel where more rows share the page than have room for that height
 _X_AXIS = 26  # height below a panel of its x axis
 _CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
 STROKES = 2  # width of the strokes on a panel's edges
@@ -110,6 +111,11 @@ def _thickness(number: int, count: int) -> float:
     return 1.2 if count == 1 else round(THICKEST - number / (count - 1) * (THICKEST - THINNEST), 2)
 
 
+def without_lines(drawn: Iterable[Look], joined: Collection[str] = ()) -> list[Look]:
+    """Entries of the legend without a line for looks whose points none joins: all but those of the labels `joined`."""
+    return [look if look.label in joined or not look.shape else look._replace(thickness=0) for look in drawn]
+
+
 def swatch(label: str, color: str) -> Look:
     """Legend entry for areas of a color."""
     return Look(label, color, "square", [1, 0], 5)
@@ -189,7 +195,10 @@ def figure(
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
-    usual = min(WIDE_HEIGHT if page.is_wide else HEIGHT, max(_PAGE // max(len(grid), 1) - _X_AXIS, _LEAST_HEIGHT))
+    share: float = _PAGE // max(len(grid), 1) - _X_AXIS
+    if share < _LEAST_HEIGHT:  # titles of many panels take their part of the page
+        share = max(share - max(_title_height(panel.chart) for row in grid for panel in row), _LEAST_OF_MANY)
+    usual = min(WIDE_HEIGHT if page.is_wide else HEIGHT, share)
     for row in grid:
         columns = row[0].columns or len(row)
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (columns - 1) * GAP - columns * STROKES
@@ -203,6 +212,14 @@ def figure(
     parts.append(_lines_of_text(shown, room, GRAY, SMALL))
     parts = [_shared_by_copies(part) for part in parts]
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**_CONFIG)
+
+
+def _title_height(chart: Any) -> float:
+    """The height of the lines above a panel."""
+    title = getattr(chart, "title", alt.Undefined)
+    parts = (title["text"], title["subtitle"]) if isinstance(title, alt.TitleParams) else (title,)
+    lines = sum(len(part) if isinstance(part, list) else 1 for part in parts if part is not alt.Undefined)
+    return lines * _LINE * LARGE / SMALL
 
 
 def panel_width(count: int, page: Page, has_axes: bool = False) -> float:

@@ -8,7 +8,8 @@ Encodings:
     y        minutes from the start of a run to its end, from 0, or logarithmic where they differ by a factor of 40
     ring     a run; a cross if it did not reach its target
     line     a benchmark of a submitter, through the median of the runs of each size that reached their target; of more
-             than twelve, a panel for each model, the fastest and the median one named and the others pale
+             than twelve, the fastest and the median one named and the others pale
+    panel    a model, where there are several and more than six series
     caption  what the runs share, how many there are at a size, and how many did not reach their target
 Source: figure 4 in P. Mattson et al., MLPerf Training Benchmark, MLSys 2020
 """
@@ -31,6 +32,7 @@ QUERY = "time_to_train"
 FACETS = True
 FACTS = ("device_unit",)
 
+_TOGETHER = 6  # series of several models in one panel
 _SERIES_FACTS = ("model", "submitter", "device_model")
 _FURTHER = ("system",)  # only where two of one size differ in it: a name of a system often holds its size
 _SHOWN = ("devices", "minutes", "label", "own", "seed", "run_id")
@@ -66,7 +68,11 @@ def draw(
     if chosen.is_part:
         where = " in each panel" if page.facet else ""
         caption.insert(1, f"Named{where}: the fastest series, and the one in the middle.")
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    sizes = Counter(row["label"] for row in _medians(points))
+    joined = {label for label, count in sizes.items() if count > 1}
+    legend: list[style.Look | style.IntervalLook] = [
+        *style.without_lines((look for look in looks if look.label), joined)
+    ]
     legend += [_MISSED] if any(point["is_converged"] is False for point in points) else []
     x = axes.of_devices(points)
     y = axes.from_zero_or_logarithmic("minutes", "time to train [min]", [point["minutes"] for point in points])
@@ -75,9 +81,9 @@ def draw(
 
 
 def _with_panels(points: Sequence[Row], page: Page) -> Page:
-    """The page with a panel for each model, where one panel would have more series than a legend can name."""
+    """The page with a panel for each model, where the legend of one panel would be as high as the panel."""
     models, series = ({point[name] for point in points} for name in ("model", "label"))
-    is_split = not page.facet and len(series) > style.MOST_SERIES and 1 < len(models) <= facets.MOST_PANELS
+    is_split = not page.facet and len(series) > _TOGETHER and 1 < len(models) <= facets.MOST_PANELS
     return page._replace(facet="model") if is_split else page
 
 

@@ -10,9 +10,9 @@ JOB = "job"  # the same where the rate of the whole job is all that is known
 
 
 def wrap(text: str, width: float) -> list[str]:
-    """Small text in lines of at most `width` points, never broken at a no-break space."""
+    """Small text in lines of at most `width` points, never broken at a no-break space, nor before a unit."""
     lines: list[str] = []
-    for word in text.split(" "):
+    for word in _BREAK.split(text):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer) <= width:
             lines[-1] = longer
@@ -40,6 +40,8 @@ def shorten(text: str, width: float) -> str:
 
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=[A-Za-zµ]{1,4}\b)")
+# Where a sentence may be broken: `21 %` and `40 ms` stay whole.
+_BREAK = re.compile(r" (?!(?<=\d )(?:%|[nµm]?s|[kM]?Wh?|k?J|[kKMGT]i?B(?:/s)?|TFLOP/s)(?!\w))")
 _PART = re.compile(r"[^ _/-]*[ _/-]*")  # of a name, with the separators after it
 
 
@@ -77,7 +79,7 @@ def fitting(names: Sequence[str], width: float) -> list[str]:
     marked = [f"{'…' if begin else ''}{rest}{'…' if end else ''}" for rest in rests]
     if any(text_width(name) > width for name in marked):
         marked = _without_shared_parts(marked)
-    return [shorten(name.replace("\u00a0", " "), width) for name in marked]
+    return shortened([name.replace("\u00a0", " ") for name in marked], width)
 
 
 def _without_shared_parts(names: Sequence[str]) -> list[str]:
@@ -94,6 +96,34 @@ def _without_shared_parts(names: Sequence[str]) -> list[str]:
         brief.append(re.sub("…+", "…", "".join(kept)))
     is_telling = len(set(brief)) == len(set(names)) and "…" not in brief
     return brief if is_telling else list(names)
+
+
+def shortened(names: Sequence[str], width: float) -> list[str]:
+    """Names of at most `width` points.  A longer one loses its middle, or what all share that would then be the same.
+
+    `gpt-52b · deepspeed · A100` and `gpt-52b · megatron · A100` are `gpt…deepspeed…A100` and `gpt…megatron…A100`.
+    """
+    brief = [shorten(name, width) for name in names]
+    alike: dict[str, list[str]] = {}
+    for name, short in zip(names, brief, strict=True):
+        if name not in alike.setdefault(short, []):
+            alike[short].append(name)
+    for several in alike.values():
+        if len(several) > 1:
+            rests, begin, end = without_shared_ends(several)
+            told = dict(zip(several, (_around(rest, begin, end, width) for rest in rests), strict=True))
+            if len({*told.values()} - {*brief}) == len(several):
+                brief = [told.get(name, short) for name, short in zip(names, brief, strict=True)]
+    return brief
+
+
+def _around(rest: str, begin: str, end: str, width: float) -> str:
+    """What tells a name apart, with as much before and after it as there is room for."""
+    head = cut(begin, (width - text_width(rest)) / 2)
+    room = width - text_width(head + rest)
+    tail = next((end[n:] if not n else f"…{end[n:]}" for n in range(len(end) + 1)
+                 if text_width(end[n:] if not n else f"…{end[n:]}") <= room), "")  # fmt: skip
+    return shorten(f"{head}{rest}{tail}", width)
 
 
 def cut(text: str, width: float) -> str:

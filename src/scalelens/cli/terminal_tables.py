@@ -12,6 +12,7 @@ from scalelens.inert import visible
 from scalelens.report.columns import Columns
 from scalelens.report.glance import REMARKS_SHOWN, ROWS_NAMED, GlanceBlock, blocks, first_rows, fitted, within
 from scalelens.report.text.cells import cell
+from scalelens.report.text.table_columns import in_words
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
@@ -123,7 +124,7 @@ def _print_group(console: Console, rows: Columns) -> set[str]:
     if same:
         _print_shared(console, {name: rows[name][0] for name in same}, same)
     names = [name for name in filled if name not in same]
-    texts = [[_shortened(cell(value)) for value in rows[name]] for name in names]
+    texts = [[_shortened(cell(in_words(name, value))) for value in rows[name]] for name in names]
     widths = [max(map(len, [name, *column])) for name, column in zip(names, texts, strict=True)]
     printed = 0
     while printed < len(names):
@@ -148,8 +149,8 @@ def _print_group(console: Console, rows: Columns) -> set[str]:
 
 def _print_shared(console: Console, row: dict[str, Any], names: list[str]) -> None:
     """Prints the values that all rows share, the series first; what its name says already is left out."""
-    series = cell(row["series"]) if "series" in names else ""
-    shared = ((name, cell(row[name])) for name in names if name != "series")
+    series = cell(in_words("series", row["series"])) if "series" in names else ""
+    shared = ((name, cell(in_words(name, row[name]))) for name in names if name != "series")
     texts = [f"{visible(name)} {value}" for name, value in shared if value not in series.split(" \u00b7 ")]
     console.print(Text(series, style="bold"), end="\n" if series else "")
     console.print(Text(" \u00b7 ".join(texts)), end="\n" if texts else "", soft_wrap=False)

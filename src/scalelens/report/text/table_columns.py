@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scalelens.charts.naming import with_devices
 from scalelens.inert import visible
 from scalelens.question.run_names import with_names
 from scalelens.report.columns import Columns
@@ -67,6 +68,9 @@ _NAMED_UNITS = (
 )  # their names are in the header already
 
 
+_OF_SETTINGS = ("series", "configuration", "held")  # columns of settings that a query joins
+
+
 class TableColumn(NamedTuple):
     """A column of a table for people."""
 
@@ -91,7 +95,7 @@ def table_column(
     values = rows[name]
     unit = _unit_of(name, columns)
     if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SHOWN_UNITS):
-        texts = [_plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
+        texts = [_plain_text(in_words(name, value), name.endswith(NAME_RUNS), runs) for value in values]
         right = rows.is_a(name, "integer", "temporal")
         return TableColumn(name, header(name), texts, right, values if "~" in wanted else None)
     if name in _PROBABILITIES:
@@ -115,6 +119,11 @@ def table_column(
         texts[k] += form
     label = header(name) if unit is None or unit in _NAMED_UNITS else f"{header(name)} [{unit}]"
     return TableColumn(name, label, texts, True, values if "~" in wanted else None)
+
+
+def in_words(name: str, value: Any) -> Any:
+    """A value of a column, with the devices in the names of series and configurations as their vendors write them."""
+    return with_devices(value) if name in _OF_SETTINGS and isinstance(value, str) else value
 
 
 def _unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
