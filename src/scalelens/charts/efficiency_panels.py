@@ -16,7 +16,7 @@ KINDS = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 _NOTE_MARKS = "†‡§¶"
-_MARK_AT = (3, -4)  # points from a marker to the middle of the left edge of its mark
+_MARK_AT = (2.5, -6)  # points from a marker to the middle of the left edge of its mark
 _POINT_UNITS = 4  # size of a marker whose path is in points
 _MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
 _LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
