@@ -533,9 +533,11 @@ def test_of_two_bars_without_labels_one_is_read_only_where_something_tells_which
     train, other = bar_of(40, 1.5), bar_of(10, 0.4)
     told = [text for k in range(4) for text in (train, f"train loss: {1 / (k + 1)}", other, f"val loss: {1 / (k + 1)}")]
     assert timed_of(log(tmp_path, *told)) == (160, {1.5})
-    untold = [text for k in range(4) for text in (train, other, f"Epoch {k}: train loss {k + 1}, val loss {k + 2}")]
-    path = log(tmp_path, *untold)
-    assert timed_of(path) == (0, set())
+    # Losses of both after the second tell, where the first has more steps that are no faster: it trains, and then validates.
+    losses = [f"Epoch {k}: train loss {k + 1}, val loss {k + 2}" for k in range(4)]
+    assert timed_of(log(tmp_path, *[text for line in losses for text in (train, other, line)])) == (160, {1.5})
+    for first, second in ((other, train), (bar_of(40, 0.3), other)):
+        assert timed_of(log(tmp_path, *[text for line in losses for text in (first, second, line)])) == (0, set())
     postfixes = [bar_of(total, 1.5, postfix=", loss=1.5") for _ in range(4) for total in (40, 10)]
     path = log(tmp_path, *postfixes)
     assert timed_of(path) == (0, set())
