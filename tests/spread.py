@@ -100,7 +100,7 @@ SHARES = {
     "test_history.test_no_scatter_makes_more_false_points": 3,
     "test_history.test_runs_that_are_like_the_one_before_make_few_more": 3,
     "test_history.test_series_without_a_change_seldom_have_a_point": 2,
-    "test_implausible.test_a_negative_number_that_a_format_reads_is_marked": 6,
+    "test_implausible.test_a_negative_number_that_a_format_reads_is_marked": 2,
     "test_implausible_reports.test_a_report_is_explained": 3,
     "test_implausible_reports.test_a_true_number_is_not_listed": 3,
     "test_inert.test_a_name_with_an_escape_does_not_end_the_process_that_draws": 4,
