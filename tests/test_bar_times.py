@@ -284,6 +284,7 @@ def test_batches_that_a_resumed_epoch_skips_have_no_time(
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(30, 80), st.integers(20, 40), st.floats(0.3, 0.6), st.floats(2, 5), st.floats(10, 200))
+@example(74, 20, 0.3125, 2.0, 10.0)  # the second before the last step begins counts as one of its own
 def test_quick_first_steps_and_a_slow_last_one_are_steps(
     quick: int, slow: int, quick_s: float, times_slower: float, last_s: float
 ) -> None:

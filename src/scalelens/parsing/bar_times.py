@@ -180,9 +180,20 @@ def _skipped_one_by_one(drawings: Sequence[Drawing]) -> int | None:
                 step.elapsed_s - then.elapsed_s + 1 >= _ALIKE * pace_s * (step.step - then.step)
                 for then, step in itertools.pairwise(marks[k + 1 :])
             )
-            sure = alike and span_s >= _WINDOW_S and now.step >= _SKIPPED
+            sure = alike and not _one_is_long(marks[k:], pace_s) and span_s >= _WINDOW_S and now.step >= _SKIPPED
             return drawings.index(marks[k + 1]) if sure else None
     return None
+
+
+def _one_is_long(marks: Sequence[Drawing], pace_s: float) -> bool:
+    """Whether the steps between some drawings are much quicker than `pace_s` but for those of one drawing.
+
+    Of the first two drawings one step alone is known to be between them, as they may hold skipped ones.
+    """
+    spans = [(now.elapsed_s - before.elapsed_s, now.step - before.step) for before, now in itertools.pairwise(marks)]
+    spans[0] = spans[0][0], 1
+    spans.remove(max(spans))
+    return sum(seconds for seconds, _ in spans) + 1 < _ALIKE * pace_s * sum(steps for _, steps in spans)
 
 
 def skips(drawings: Sequence[Drawing]) -> bool:
