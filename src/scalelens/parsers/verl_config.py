@@ -34,6 +34,7 @@ _FACTS = {
     ("algorithm", "adv_estimator"): "algorithm", ("trainer", "experiment_name"): "run_name",
     ("trainer", "n_gpus_per_node"): "devices_per_node", ("trainer", "nnodes"): "nodes",
 }  # fmt: skip
+_DEEPEST = max(map(len, _FACTS))
 
 
 class Reader:
@@ -64,7 +65,7 @@ class Reader:
             while self.path and self.path[-1][0] >= entry.start():
                 self.path.pop()
             self.path.append((entry.start(), entry[1]))
-            fact = _FACTS.get(tuple(key for _, key in self.path))
+            fact = _FACTS.get(tuple(key for _, key in self.path)) if len(self.path) <= _DEEPEST else None
             if fact == "model" and entry[3]:
                 self.rows.param(fact, entry[3].rstrip("/").rpartition("/")[2] or None, number)
             elif fact and entry[2]:
