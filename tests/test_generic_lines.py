@@ -533,7 +533,7 @@ def test_of_two_bars_without_labels_one_is_read_only_where_something_tells_which
     train, other = bar_of(40, 1.5), bar_of(10, 0.4)
     told = [text for k in range(4) for text in (train, f"train loss: {1 / (k + 1)}", other, f"val loss: {1 / (k + 1)}")]
     assert timed_of(log(tmp_path, *told)) == (160, {1.5})
-    # Losses of both after the second tell, where the first has more steps that are no faster: it trains, and then validates.
+    # Both losses come after the second bar: the first trains, as it has more steps and is no faster.
     losses = [f"Epoch {k}: train loss {k + 1}, val loss {k + 2}" for k in range(4)]
     assert timed_of(log(tmp_path, *[text for line in losses for text in (train, other, line)])) == (160, {1.5})
     for first, second in ((other, train), (bar_of(40, 0.3), other)):

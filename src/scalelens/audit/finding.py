@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from scalelens.audit.printed import Number
 
 ACCUSING = ("inconsistent", "stale", "claim")
-_KINDS = (*ACCUSING, "reproduced", "untraceable")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One statement about one or more numbers of the text.
 
-    kind      one of KINDS; "claim" is a claim that does not hold
+    kind      one of ACCUSING, "reproduced" or "untraceable"; "claim" is a claim that does not hold
     numbers   the numbers that it is about, the accused one first
     sentence  in plain words, with the values
     matters   "conclusion" if a reader would conclude otherwise, "slip" if not; "" if nothing is accused

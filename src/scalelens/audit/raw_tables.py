@@ -149,6 +149,3 @@ def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
 
 def _space_cells(line: str) -> tuple[Cell, ...]:
     return tuple((match[0], match.start()) for match in _BY_SPACES.finditer(line))
-
-
-_READERS = (html_rows, _latex_rows, _pipe_rows, _tab_rows, _space_rows)

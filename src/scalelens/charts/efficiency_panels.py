@@ -49,7 +49,7 @@ def mark_notes(points: list[Row]) -> list[str]:
     """
     noted: dict[str, list[tuple[str, int]]] = {}
     for k, row in enumerate(points):
-        row["mark"], row["marks"] = "", []
+        row["marks"] = []
         for note in words.split_notes(row["note"]):
             noted.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", note)), []).append((note, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
@@ -66,7 +66,6 @@ def mark_notes(points: list[Row]) -> list[str]:
         marks += 1
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
         for k in indexes:
-            points[k]["mark"] += mark
             points[k]["marks"].append(mark)
     return notes
 
@@ -136,7 +135,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
     if repeats := [row | {field: value} for row in rows for value in row["repeats"]]:
         ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
-    if marked := [row for row in rows if row["mark"]]:
+    if marked := [row for row in rows if row["marks"]]:
         apart = marks_apart(marked, field)
         mark = alt.Chart(values_of(apart, field, "mark")).mark_text(align="left", dx=_MARK_AT[0], dy=_MARK_AT[1])
         layers.append(mark.encode(x, y, text=alt.Text("mark:N")))
@@ -159,10 +158,10 @@ def marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
             marks = sorted({*kept[-1]["marks"], *row["marks"]}, key=lambda m: (len(m), _NOTE_MARKS.index(m[0])))
-            kept[-1] |= {"mark": "".join(marks), "marks": marks, "lowest": row[field]}
+            kept[-1] |= {"marks": marks, "lowest": row[field]}
         else:
             kept.append(row | {"lowest": row[field]})
-    return kept
+    return [row | {"mark": "".join(row["marks"])} for row in kept]
 
 
 def values_of(rows: Sequence[Row], *fields: str) -> Any:

@@ -70,13 +70,12 @@ def _figure(runs: list[Row], measure: Measure, caption: list[str], page: Page) -
         panel, looks = number_sweep.panel(swept, measure.title, page)
         return style.figure([[panel]], looks, [number_sweep.NOTE, *caption], page)
     models = _by_model(runs)
+    most = MOST_RUNS // len(models) if len(runs) > MOST_RUNS else MOST_RUNS
     panels: list[list[style.Panel]] = []
     legend: list[style.Look | style.IntervalLook] = []
     notes: list[str] = []
     for model, of_model in models.items():
-        panel, marks, note = _panel(
-            of_model, measure, page, MOST_RUNS // len(models) if len(runs) > MOST_RUNS else MOST_RUNS
-        )
+        panel, marks, note = _panel(of_model, measure, page, most)
         panels.append([panel._replace(chart=facets.titled(panel.chart, model, 1, page), name=model)])
         legend += [look for look in marks if look not in legend]
         notes += [note] if note and note not in notes else []

@@ -257,7 +257,7 @@ def _batch(rows: Sequence[Row]) -> str:
 def _size(point: Row, points: Sequence[Row]) -> str:
     """The parameters of a point's model, and the marks of all points of its series on as many devices: `18 B †`."""
     alike = [row for row in points if (row["series"], row["devices"]) == (point["series"], point["devices"])]
-    marks = "".join(dict.fromkeys(row["mark"] for row in alike))
+    marks = "".join(dict.fromkeys(mark for row in alike for mark in row["marks"]))
     return " ".join(filter(None, (_parameters(point.get("parameters")), marks)))
 
 

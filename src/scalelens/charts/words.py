@@ -121,8 +121,8 @@ def _around(rest: str, begin: str, end: str, width: float) -> str:
     """What tells a name apart, with as much before and after it as there is room for."""
     head = cut(begin, (width - text_width(rest)) / 2)
     room = width - text_width(head + rest)
-    tail = next((end[n:] if not n else f"…{end[n:]}" for n in range(len(end) + 1)
-                 if text_width(end[n:] if not n else f"…{end[n:]}") <= room), "")  # fmt: skip
+    tails = (end, *(f"…{end[n:]}" for n in range(1, len(end) + 1)))
+    tail = next((text for text in tails if text_width(text) <= room), "")
     return shorten(f"{head}{rest}{tail}", width)
 
 

@@ -5,9 +5,9 @@ Versions: a heading that counts and holds no other number; one to twelve lines o
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
-Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
-number that is no warning, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
-there; where no line tells a time, the time stamps of the headings do (`step_s_origin` = derived), as in generic_lines, unless
+Asked after generic_lines, where that reads nothing.  The lines below a heading belong to its step, up to one without a
+number or one that counts something; a warning does not end them.  Their numbers are read as those of one line are in
+generic_lines.  A time needs its unit there; where no line tells a time, the time stamps of the headings do (`step_s_origin` = derived), as in generic_lines, unless
 the number after `/` changes.  Of headings such as `Step: 0 / 5` among those of 2,398, which are fewer, an evaluation prints
 the ones with the smaller number: they count no steps.  Below a heading such as `===== Step 3/100 =====`, or one with such
 a rule below it, come up to 40 lines, and those without a number among them end nothing, but for another rule.  A heading

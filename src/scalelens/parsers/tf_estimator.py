@@ -8,9 +8,9 @@ Source: tensorflow_estimator/python/estimator and tensorflow/python/training/bas
 
 The time in brackets is the time since the line before: divided by the steps between it is a mean over these, which holds
 the saving of checkpoints too.  The first line of a training has none.  `global_step/sec` and `examples/sec` come from
-another hook, with steps of its own, and stay metrics.  A message that a second handler prints again counts once, and
-what another hook prints of the same step, without a loss, is metrics.
-Where a program prints no more of a record than its message, the line `global_step/sec: 8.25`, alone, shows whose the lines before and after it are.
+another hook, with steps of its own, and stay metrics.  A message that a second handler repeats counts once; what another
+hook prints about the same step, without a loss, stays a metric.  Where a program prints nothing but the message of a
+record, the line `global_step/sec: 8.25`, alone, shows whose the lines before and after it are.
 
 Samples:
     INFO:tensorflow:loss = 0.75, step = 100 (12.500 sec)

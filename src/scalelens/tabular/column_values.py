@@ -37,8 +37,7 @@ class ColumnValues:
     def __init__(self) -> None:
         self.numbers = self.texts = self.stamps = 0
         self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
-        self.stays = False  # equal to it
-        self.repeats = 0  # how often
+        self.repeats = 0  # equal to it
         self._growth = self._longest = Growth()  # since it fell, and between the two falls that are farthest apart
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.last_digit = 0.0  # the coarsest of the numbers with an exponent: 10 for `1.2e+02`
@@ -104,7 +103,7 @@ class ColumnValues:
         """Whether it only grows, and by so much that its rows can be sums, as a time since the start is."""
         if self.falls or self.numbers < _LEAST_SUMS:
             return False
-        if self.stays and (self.numbers < _LEAST_BETWEEN or self.last <= _GROWN * float(self.first or 0)):
+        if self.repeats and (self.numbers < _LEAST_BETWEEN or self.last <= _GROWN * float(self.first or 0)):
             return False  # unless it is rounded, and has grown nevertheless
         return self.last - float(self.first or 0) >= _SUMMAND * float(self.first or 0) * (self.numbers - 1)
 
@@ -121,7 +120,7 @@ class ColumnValues:
 
     def is_since_epochs_began(self, restarts: int) -> bool:
         """Whether it grows with each row of an epoch, and goes back only where a count begins anew."""
-        return not self.stays and self.falls == restarts and self.numbers >= _LEAST_BETWEEN * (restarts + 1)
+        return not self.repeats and self.falls == restarts and self.numbers >= _LEAST_BETWEEN * (restarts + 1)
 
     def rises_between(self, restarts: int) -> bool:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
@@ -144,7 +143,7 @@ class ColumnValues:
     @property
     def _grows(self) -> bool:
         """Whether each value is larger than the one before it, or some are equal that have few digits."""
-        return not self.stays or self.last > _GROWN * abs(float(self.first or 0)) > 0
+        return not self.repeats or self.last > _GROWN * abs(float(self.first or 0)) > 0
 
     def take(self, value: Any, before: float | None) -> float | None:
         """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""
@@ -170,7 +169,6 @@ class ColumnValues:
         before = amount - 1 if before is None else before
         self.falls += amount < before
         self.leaps += amount > before + 1
-        self.stays |= amount == before
         self.repeats += amount == before
         if _WAVES * self.falls < self.numbers:
             if amount < before:
@@ -213,7 +211,6 @@ class ColumnValues:
         earlier = np.concatenate(([first - 1 if before is None else before], values[:-1]))
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())
-        self.stays |= bool((values == earlier).any())
         self.repeats += int((values == earlier).sum())
         (falls,) = np.nonzero(values < earlier)
         if _WAVES * self.falls < self.numbers:

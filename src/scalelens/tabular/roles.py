@@ -324,7 +324,7 @@ def _what_a_row_is(
     counted = {by_column.get(name, read_name(name))[0]: values for name, values in columns.items() if values.is_number}
     if steps := counted.get("step", counted.get("batch")):
         epochs = counted.get("epoch")
-        if epochs and steps.numbers == epochs.numbers >= _LEAST_EPOCHS and not (epochs.stays or epochs.decimals):
+        if epochs and steps.numbers == epochs.numbers >= _LEAST_EPOCHS and not (epochs.repeats or epochs.decimals):
             return "epoch", steps.falls  # each row is of another one, which it ends
         return "steps" if steps.mostly_leaps else "step", steps.falls
     return "epoch" if "epoch" in counted else "step", 0

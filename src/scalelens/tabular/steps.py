@@ -228,7 +228,7 @@ def write_rows(
 def _is_by_epoch(survey: Survey, table: StepTable) -> bool:
     """Whether each row is of another epoch, and counts no step: a time of a step in it is a mean of the epoch."""
     epoch = survey.columns.get(table.columns["epoch"].column) if "epoch" in table.columns else None
-    return bool(epoch and not epoch.stays) and {"step", "batch"}.isdisjoint(table.columns)
+    return bool(epoch and not epoch.repeats) and {"step", "batch"}.isdisjoint(table.columns)
 
 
 class _EpochStep(NamedTuple):

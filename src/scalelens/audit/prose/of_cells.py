@@ -41,7 +41,6 @@ _CHANGES = re.compile(
 _TIMES = re.compile(r"\btimes\b|\bfactor\b|\bas (?:much|many|fast|long)\b|\bspeed-?up\b|<\d+> (?:faster|slower)")
 _PART = re.compile(r"\b(?:of|at|reach\w*|keeps?|kept|retain\w*|efficien\w+|share)\b")
 _TOGETHER = re.compile(r"\b(?:together|total\w*|altogether|in all|combined|sum|add up|adds up|all)\b")
-_EFFICIENCY = re.compile(r"\befficien\w+|\bof (?:linear|ideal|perfect)\b")
 _KINDS = {
     "time": re.compile(
         r"\b(?:faster|slower|fast|speed\w*|time|runtime|long|longer|shorter|latency|seconds|minutes|hours)\b"

@@ -176,10 +176,10 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
 def _first_by_turns(shapes: Sequence[Shape]) -> Shape | None:
     """The first of the only two bars, if it is the training's and the second that of its validation."""
     bars = [shape for shape in shapes if shape.bar == "tqdm"]
-    if len(bars) != 2 or not all(bar.is_unlabeled and bar.fills and _counts_up(bar) for bar in bars):
+    if len(bars) != 2 or not all(bar.is_unlabeled and _counts_up(bar) and not bar.is_bar_of_epochs for bar in bars):
         return None
     first, second = bars
-    if first.is_bar_of_epochs or second.is_bar_of_epochs or not (first.fills and second.fills):
+    if not (first.fills and second.fills):
         return None
     steps, others = first.key[4], second.key[4]
     as_slow = (first.longest_s + 1) * others >= second.longest_s * steps  # a bar shows whole seconds

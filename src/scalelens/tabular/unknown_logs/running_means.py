@@ -71,12 +71,10 @@ def _one_time_of(table: LineTable) -> str:
     """The one column that is called the time of a step, if it is in all lines; else an empty text."""
     names = {name: column_of(name, unit) for name, unit in table.shape.units.items() if unit in TIMES}
     columns = [column for name, column in names.items() if read_name(column).role == "batch_time"]
-    columns += (
-        [RUNNING]
-        if not (columns or table.rate_decimals) and any(RUNNING in record.cells for record in table.kept or ())
-        else []
-    )
-    usual = [column for column in columns if all(column in record.cells for record in table.kept or ())]
+    records = table.kept or ()
+    if not (columns or table.rate_decimals) and any(RUNNING in record.cells for record in records):
+        columns = [RUNNING]
+    usual = [column for column in columns if all(column in record.cells for record in records)]
     return usual[0] if len(columns) == len(usual) == 1 else ""
 
 

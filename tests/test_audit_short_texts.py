@@ -1,4 +1,4 @@
-"""The only two values of a sentence, terms that it adds up, tables that share a column, and headings that name others."""
+"""Short texts and tables: one wrong number is found, and what is true is not accused."""
 
 import pytest
 
