@@ -20,8 +20,8 @@ SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percen
        min(step) AS first_step, max(step) AS last_step,
        if(max(averaged_steps) = min(averaged_steps), max(averaged_steps), 0) AS averaged_steps
 FROM slow GROUP BY run_id, class ORDER BY class = 'last', cost_share DESC, run_id, class"""
-GLANCE = ("run_id", "class", "n_slow", "averaged_steps", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
-          "last_step")  # fmt: skip
+GLANCE = ("run_id", "class", "n_slow", "averaged_steps", "cost_share%", "cost_s", "slowest_s", "fast_s",
+          "period_steps", "first_step", "last_step")  # fmt: skip
 _LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
 _WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
          "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
