@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from scalelens.charts.words import natural
 from scalelens.report.text.sentences import few_of, plural
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ def _mostly_unnamed(runs: "pl.DataFrame") -> bool:
 
 
 def _most_common(values: "pl.Series") -> list[str]:
-    """The texts of a column, the most frequent first; those that differ in capitals alone once."""
+    """The texts of a column, the most frequent first, then as numbers go; those that differ in capitals alone once."""
     counts = Counter(str(value) for value in values.drop_nulls())
-    ordered = sorted(counts, key=lambda text: (-counts[text], text))
+    ordered = sorted(counts, key=lambda text: (-counts[text], natural(text)))
     return [*{text.lower(): text for text in reversed(ordered)}.values()][::-1]
 
 
