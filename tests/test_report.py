@@ -373,7 +373,8 @@ def test_what_a_report_is_about() -> None:
     told = subject_of(pl.DataFrame([facts, unnamed | {"has_steps": False}], schema_overrides={"system": pl.String}))
     assert told.title == "ResNet50 on A100", "a power file trains nothing"
     sizes = [facts | {"model": f"gpt-{size}b"} for size in ("117", "18.4")]
-    assert subject_of(pl.DataFrame(sizes, schema_overrides={"system": pl.String})).title == "gpt-18.4b and gpt-117b on A100"
+    told = subject_of(pl.DataFrame(sizes, schema_overrides={"system": pl.String}))
+    assert told.title == "gpt-18.4b and gpt-117b on A100"
     nothing = unnamed | {"model": None}
     texts = {"system": pl.String, "model": pl.String, "device_model": pl.String, "framework": pl.String}
     assert subject_of(pl.DataFrame([nothing], schema_overrides=texts)).title == "Training with pytorch"
