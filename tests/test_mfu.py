@@ -232,6 +232,12 @@ def test_a_run_without_steps_is_there_too(warehouse: Warehouse) -> None:
     assert "no step time is known" in mfu(warehouse)["reason"]
 
 
+def test_a_device_of_which_there_are_several_is_named_with_them(warehouse: Warehouse) -> None:
+    language(warehouse, GPT_857M, parameters=857e6, seq_length=4096, global_batch_size=8, device_model="X100")
+    warehouse.connection.execute("UPDATE devices_catalog SET device = 'NVIDIA X100 SXM 80GB'")
+    assert mfu(warehouse)["reason"] == "the catalog has no device X100, but NVIDIA X100 SXM 80GB"
+
+
 def test_a_peak_without_a_source_is_no_peak(warehouse: Warehouse) -> None:
     language(warehouse, GPT_857M, parameters=857e6, seq_length=4096, global_batch_size=8)
     warehouse.connection.execute("UPDATE devices_catalog SET bf16_tflops = NULL")

@@ -223,7 +223,7 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     assert not pace.sentences(pl.DataFrame([slower | {"steady_s": 0.505}]), NAMES), "1 % is only in the table"
     assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log gives a step time."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
-            "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807}  # fmt: skip
+            "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807, "averaged_steps": 1}  # fmt: skip
     last = slow | {"class": "isolated", "n_slow": 1, "period_steps": None, "first_step": 63, "last_step": 63}
     said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}, last, last | {"n_slow": 2}]), NAMES)
     assert [one.text for one in said] == [
@@ -235,6 +235,11 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     assert {one.weight for one in said} == {0.12}
     end = slow_steps.sentences(pl.DataFrame([last | {"class": "last"}]), NAMES)[0]
     assert (end.text, end.weight) == ("job B: its last step (63) takes 1 s instead of 100 ms.", 0.0)
+    means = slow_steps.sentences(pl.DataFrame([last | {"n_slow": 5, "averaged_steps": 20}]), NAMES)[0]
+    assert "is the extra cost of 5 isolated slow means of 20 steps (" in means.text
+    assert means.doubt == "They cost 6 s more than ordinary steps; the slowest is 1 s instead of 100 ms."
+    end = slow_steps.sentences(pl.DataFrame([last | {"class": "last", "averaged_steps": 0}]), NAMES)[0]
+    assert end.text == "job B: its last mean of several steps (63) is 1 s instead of 100 ms."
 
 
 def test_sentences_of_repeats_and_energies_that_differ() -> None:
@@ -367,6 +372,13 @@ def test_what_a_report_is_about() -> None:
     assert told.title == "ResNet50 on A100 and unnamed devices", "what one of two runs says is not said of both"
     told = subject_of(pl.DataFrame([facts, unnamed | {"has_steps": False}], schema_overrides={"system": pl.String}))
     assert told.title == "ResNet50 on A100", "a power file trains nothing"
+    sizes = [facts | {"model": f"gpt-{size}b"} for size in ("117", "18.4")]
+    told = subject_of(pl.DataFrame(sizes, schema_overrides={"system": pl.String}))
+    assert told.title == "gpt-18.4b and gpt-117b on A100"
+    nothing = unnamed | {"model": None}
+    texts = {"system": pl.String, "model": pl.String, "device_model": pl.String, "framework": pl.String}
+    assert subject_of(pl.DataFrame([nothing], schema_overrides=texts)).title == "Training with pytorch"
+    assert subject_of(pl.DataFrame([nothing | {"framework": None}], schema_overrides=texts)).title == ""
 
 
 def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:

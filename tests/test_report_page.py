@@ -177,6 +177,17 @@ def test_the_page_is_quiet_and_fits_its_window(browser: Page, path: Path, width:
 
 
 @NEEDS_CHROMIUM
+def test_figures_are_dark_where_the_page_is_and_light_on_paper(browser: Page, path: Path) -> None:
+    turned = "getComputedStyle(document.querySelector('figure')).filter"
+    browser.open(path, 1280)
+    assert browser.run(turned) == "none"
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(turned).startswith("invert")
+    browser.on_paper(800)
+    assert browser.run(turned) == "none"
+
+
+@NEEDS_CHROMIUM
 def test_tables_sort_and_filter(browser: Page, path: Path) -> None:
     browser.open(path, 1280)
     rows = browser.run(FILTER.format("GPT-r1", SHOWN_ROWS))

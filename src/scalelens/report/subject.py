@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from scalelens.charts.words import natural
 from scalelens.report.text.sentences import few_of, plural
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def subject_of(runs: "pl.DataFrame") -> Subject:
         "Dates": _dates([*runs["started_at"].drop_nulls(), *runs["ended_at"].drop_nulls()]),
     }
     places = systems or [*device_models, *(["unnamed devices"] if _mostly_unnamed(runs) else [])]
-    return Subject(_title(models, places, bool(runs["has_steps"].any())), facts)
+    has_steps = bool(runs["has_steps"].any())
+    return Subject(_title(models, places, facts["Framework"], has_steps), facts)
 
 
 def _mostly_unnamed(runs: "pl.DataFrame") -> bool:
@@ -56,18 +58,18 @@ def _mostly_unnamed(runs: "pl.DataFrame") -> bool:
 
 
 def _most_common(values: "pl.Series") -> list[str]:
-    """The texts of a column, the most frequent first; those that differ in capitals alone once."""
+    """The texts of a column, the most frequent first, then as numbers go; those that differ in capitals alone once."""
     counts = Counter(str(value) for value in values.drop_nulls())
-    ordered = sorted(counts, key=lambda text: (-counts[text], text))
+    ordered = sorted(counts, key=lambda text: (-counts[text], natural(text)))
     return [*{text.lower(): text for text in reversed(ordered)}.values()][::-1]
 
 
-def _title(models: list[str], places: list[str], has_steps: bool) -> str:
-    """`resnet50 on LUMI`, `bert, resnet and 2 more on A100 and V100`; empty where no log says either."""
-    if not models and not places:
-        return ""
+def _title(models: list[str], places: list[str], frameworks: str, has_steps: bool) -> str:
+    """`resnet50 on LUMI`, `bert, resnet and 2 more on A100 and V100`, `Training with llm.c`; empty where none says."""
     what = _joined(models) or ("Training" if has_steps else "Runs")
-    return f"{what} on {_joined(places)}" if places else what
+    if places:
+        return f"{what} on {_joined(places)}"
+    return what if models else f"{what} with {frameworks}" if frameworks else ""
 
 
 def _joined(names: list[str]) -> str:

@@ -148,7 +148,7 @@ systems AS (
 scatter AS (
     SELECT 'noise' AS key, count(*) AS n_of, count(*) FILTER (n_own IS NULL AND n_any > 0) AS n_broken,
         count(*) FILTER (n_any = 0) AS n_unknown,
-        CASE WHEN n_broken > 0 THEN 'fewer than ten repeats of any configuration: the noise is assumed to be that of other systems'
+        CASE WHEN n_broken > 0 THEN 'fewer than ten timed repeats of any configuration: the noise is assumed to be that of other systems'
             WHEN n_unknown > 0 OR n_of = 0 THEN 'no two runs are repeats of each other'
             ELSE format('{} repeats of one configuration tell the noise', min(n_own)) END AS evidence
     FROM systems),

@@ -114,7 +114,9 @@ SELECT run_id, model, w.precision, devices, device,
         CASE WHEN w.reason IS NULL AND flops_per_image IS NOT NULL AND step_samples IS NULL
             THEN 'the images of a step are not known' END,
         CASE WHEN device IS NULL THEN if(device_model IS NULL, 'no log names the device',
-            format('the catalog has no device {}', device_model)) END,
+            format('the catalog has no device {}', device_model) || coalesce(', but ' || (
+                SELECT array_to_string(list(c.device ORDER BY c.device)[:3], ', ') FROM devices_catalog AS c
+                WHERE contains(lower(c.device), lower(w.device_model))), '')) END,
         CASE WHEN peak_of IS NULL THEN CASE WHEN w.precision IS NULL THEN 'no log names the precision'
             WHEN w.precision = 'amp' THEN 'amp is fp16 or bf16, and this device is not equally fast in both'
             ELSE format('precision {} has no peak', w.precision) END END,
