@@ -12,7 +12,8 @@ earlier drawings count, too.  In a narrow
 terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
 first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
 `interval_mean`, because its time includes more than the step.  In a mean over several steps, what passed between the
-drawings of one count before and after the other bar is left out.  If another format gives the times of steps, the bar
+drawings of one count before and after the other bar is left out, or, where no other bar was drawn, the time of each
+evaluation whose dictionary came between.  If another format gives the times of steps, the bar
 gives none.
 
 Samples:
@@ -21,6 +22,8 @@ Samples:
       Number of trainable parameters = 124,439,808
       Num update steps per epoch = 60
 """
+
+from collections.abc import Iterable
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import BarTime, times_of
@@ -79,10 +82,15 @@ class _Bar:
         self.first.setdefault(drawing.step, line.number)
         self.drawings.append(drawing)
 
-    def without_pauses(self, count: int, time: BarTime) -> float:
-        """Seconds of a step in a mean over those up to a count, without what other bars took between them."""
+    def without_pauses(self, count: int, time: BarTime, evaluations: Iterable[tuple[int, float]]) -> float:
+        """Seconds of a step in a mean over those up to a count, without what other bars took between them.
+
+        `evaluations`: line and seconds of each; they count where no other bar shows what they took.
+        """
         whole_s = time.step_s * time.steps
         paused_s = sum(seconds for at, seconds in self.pauses.items() if count - time.steps <= at < count)
+        begin = self.first.get(count - time.steps, self.line.number)
+        paused_s = paused_s or sum(seconds for at, seconds in evaluations if begin < at < self.first[count])
         return (whole_s - paused_s) / time.steps if paused_s < whole_s else time.step_s
 
 
@@ -201,7 +209,7 @@ class Reader:
             if count <= top:
                 continue
             single = time.steps == 1 and count not in bar.interrupted
-            step_s = time.step_s if time.steps == 1 else bar.without_pauses(count, time)
+            step_s = time.step_s if time.steps == 1 else bar.without_pauses(count, time, rows.evaluations)
             rows.add(
                 "steps", bar.first[count], attempt=bar.attempt, rank=line.rank, place=line.location, phase="train",
                 step=count, step_s=step_s, averaged_steps=time.steps,
