@@ -11,7 +11,7 @@ running mean, as the last may be cut; that of Keras 2 tells no time, nor whether
 From TF 2.2 on the first step is not in the mean, a validation may be.  A logger may stand before each line.
 A bar with no `Epoch` line before it is an evaluation (phase `validation`), and so is one with a label such as `Evaluating`;
 but one that ends with the learning rate or the result of a validation is the only epoch of a fit(), which prints no such line
-from TF 2.2 on.  Before TF 2.2 a bar may count
+from TF 2.2 on; the next such bar is the epoch after it.  Before TF 2.2 a bar may count
 samples, where fit() was given arrays: it says `/sample`, or, up to Keras 2.3, `/step` nevertheless, which the line
 `Train on 7500 samples` before it gives away, or its drawings: the first is after a batch, 32/7500, and all others are
 multiples of it, where one that counts steps begins at 1.  Such a bar gives no time of a step but a rate, the inverse of the time
@@ -109,6 +109,10 @@ class _Log:
         self.headers[epoch] += 1
         self.writers = max(self.writers, self.headers[epoch])
 
+    def drawn_before_validation(self, total: int) -> bool:
+        """Whether the bar that is held may be the one that is about to be printed again, after its validation."""
+        return self.held is not None and self.held[1]["phase"] == "validation" and self.held[1].get("step") == total
+
     def draw(self, count: int, total: int) -> None:
         """Notes a bar within an epoch.  The first is drawn after the first batch: one that counts steps begins at 1."""
         self.common[total] = math.gcd(self.common.get(total, 0), count)
@@ -181,12 +185,14 @@ class Reader:
             self.release(log, line)
             for _ in range(log.fits):
                 log.header(0)
-        if log.epoch is None and not log.has_bar and bar[1] and _ends_epoch(values):
-            log.headless = True
-        if log.headless and _ends_epoch(values):
-            self.release(log, line)
-            log.header(0)
+        ends_epoch = bool(bar[1]) and any(name in _RATES or name.startswith("val_") for name in values)
+        log.headless |= log.epoch is None and ends_epoch
+        if log.headless and ends_epoch:
+            if not log.drawn_before_validation(total):
+                self.release(log, line)
+            log.header(0 if log.epoch is None else log.epoch + 1)
         train = log.epoch is not None and log.total in (None, total) and is_of_training(_label_of(line.text))
+        train = train and (ends_epoch or not log.headless)
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
         row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "epoch": log.epoch}
@@ -210,7 +216,7 @@ class Reader:
         if train:
             log.total = total if not unknown else None
             self.rows.reached(line.number, row.get("step"))
-        else:
+        elif log.epoch is not None and not log.headless:
             self.release(log, line)
         return True
 
@@ -280,11 +286,6 @@ def _span_of(printed_s: int, spent: re.Match[str] | None, total: int) -> float |
     if printed_s or not spent:
         return printed_s or None
     return round(int(spent[1]) * _UNITS[spent[2]] * total, 6) or None
-
-
-def _ends_epoch(values: dict[str, float]) -> bool:
-    """Whether what a bar holds is known at the end of an epoch alone."""
-    return any(name in _RATES or name.startswith("val_") for name in values)
 
 
 def _label_of(text: str) -> str:
