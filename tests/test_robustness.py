@@ -256,6 +256,7 @@ BARS = {
     f"{name}.log"
     for name in (
         "bar_of_folds_above_the_training",
+        "evaluations_between_single_steps",
         "behind_a_bar",
         "late_dictionaries",
         "several_trainings",

@@ -12,8 +12,9 @@ earlier drawings count, too.  In a narrow
 terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
 first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
 `interval_mean`, because its time includes more than the step.  In a mean over several steps, what passed between the
-drawings of one count before and after the other bar is left out.  If another format gives the times of steps, the bar
-gives none.
+drawings of one count before and after the other bar is left out.  Where no other bar was drawn, an evaluation is left out
+by its dictionary.  If another format gives the times of
+steps, the bar gives none.
 
 Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
@@ -21,6 +22,10 @@ Samples:
       Number of trainable parameters = 124,439,808
       Num update steps per epoch = 60
 """
+
+import bisect
+import math
+from collections.abc import Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import BarTime, times_of
@@ -79,10 +84,20 @@ class _Bar:
         self.first.setdefault(drawing.step, line.number)
         self.drawings.append(drawing)
 
-    def without_pauses(self, count: int, time: BarTime) -> float:
-        """Seconds of a step in a mean over those up to a count, without what other bars took between them."""
+    def evaluated_s(self, count: int, steps: int, evaluations: Sequence[tuple[int, float]]) -> float:
+        """Seconds of the evaluations (line and seconds of each) that were printed during the steps up to a count."""
+        begin, end = self.first.get(count - steps, self.line.number), self.first[count]
+        between = slice(bisect.bisect(evaluations, (begin, math.inf)), bisect.bisect(evaluations, (end, -math.inf)))
+        return sum(seconds for _, seconds in evaluations[between])
+
+    def without_pauses(self, count: int, time: BarTime, evaluations: Sequence[tuple[int, float]]) -> float:
+        """Seconds of a step in a mean over those up to a count, without what other bars took between them.
+
+        Where no other bar shows that, evaluations are left out by what they say.
+        """
         whole_s = time.step_s * time.steps
         paused_s = sum(seconds for at, seconds in self.pauses.items() if count - time.steps <= at < count)
+        paused_s = paused_s or self.evaluated_s(count, time.steps, evaluations)
         return (whole_s - paused_s) / time.steps if paused_s < whole_s else time.step_s
 
 
@@ -195,17 +210,18 @@ class Reader:
         if rows.timed_by(bar.part) - {rows.format}:
             return
         here, rows.part = rows.part, bar.part
-        times = times_of(bar.drawings)
+        times, evaluations = times_of(bar.drawings), list(rows.evaluations)
         top = self.tops.get((bar.part, bar.attempt), 0)
         for count, time in times.by_step.items():
             if count <= top:
                 continue
             single = time.steps == 1 and count not in bar.interrupted
-            step_s = time.step_s if time.steps == 1 else bar.without_pauses(count, time)
+            alone = time.steps == 1 and not (single and bar.evaluated_s(count, 1, evaluations))
+            step_s = time.step_s if alone else bar.without_pauses(count, time, evaluations)
             rows.add(
                 "steps", bar.first[count], attempt=bar.attempt, rank=line.rank, place=line.location, phase="train",
                 step=count, step_s=step_s, averaged_steps=time.steps,
-                value_kind="instant" if single else "interval_mean", samples=float(bar.batch) if bar.batch else None,
+                value_kind="instant" if single and alone else "interval_mean", samples=float(bar.batch) if bar.batch else None,
             )  # fmt: skip
             rows.param("framework", "transformers", bar.first[count])
         self.tops[bar.part, bar.attempt] = max(top, bar.top)

@@ -155,6 +155,7 @@ class Reader:
             self.step(line, values, whole, elapsed)
         elif kind == "eval_runtime":
             self.evaluated_s += values["eval_runtime"]
+            self.rows.evaluations.append((line.number, values["eval_runtime"]))
             if elapsed and self.at is not None:
                 self.clock.pause(self.at, elapsed[0])
             self.phase(line, "evaluation", values, "eval_")

@@ -92,6 +92,7 @@ class Rows:
         self.last_steps: dict[int, _LastStep] = {}  # by part; `reached` keeps it, and the line of the last one of all
         self.last_step_line = 0
         self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
+        self.evaluations: deque[tuple[int, float]] = deque(maxlen=1024)  # line and seconds of those within a training
         self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
         self.writers = Writers(self._ambiguous)
         self._timed: set[tuple[int, str | None]] = set()  # parts and formats that gave times of steps

@@ -113,6 +113,9 @@ def words_of(name: str) -> tuple[str, str | None]:
 _OF_BYTES = ("MBs", "GBs")  # and not mbs and gbs, which are batches
 
 
+_OF_A_SET = re.compile(r"[a-z]S\Z")  # `clsS` beside `clsT`: of the source and of the target, or of a student
+
+
 @functools.lru_cache(maxsize=4096)  # each line of a log repeats the same names
 def read_name(name: str) -> _NameReading:
     """The role that a name claims, and its unit."""
@@ -129,6 +132,8 @@ def read_name(name: str) -> _NameReading:
         return _NameReading("time", SPELT[stem])
     role = BY_NAME.get(stem) if name.strip() not in _OF_BYTES else None
     fits = role is not None and (unit is None or unit in UNITS_OF_KIND.get(role.kind, ()))
+    if role is None and unit == "s" and _OF_A_SET.search(name):
+        return _NameReading(None, None)
     return _NameReading(role.name if role and fits else None, unit)
 
 

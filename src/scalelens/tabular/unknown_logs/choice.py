@@ -163,8 +163,8 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
             )
         if _is_of_few_steps(best, other) or _counts_as_the_trained(best, other):
             return other
-        if _is_rival(best, other):
-            if _times_each_epoch(other):
+        if _is_rival(best, other) or _is_bar_of_other_training(best, other):
+            if not other.bar and _times_each_epoch(other):
                 return other  # of the few lines of steps it is not known what they stand for
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
@@ -245,6 +245,14 @@ def _times_each_epoch(shape: Shape) -> bool:
     roles = _roles_of(shape)
     follow = shape.rises[0] >= _MOSTLY * (shape.lines - 1)
     return shape.of_epochs_alone and follow and bool(roles & {"time", "epoch_time"}) and _in_seconds(shape)
+
+
+def _is_bar_of_other_training(best: Shape, other: Shape) -> bool:
+    """Whether bars with another label fill again and again where those of the best do not: another loop that trains."""
+    bars = [shape for shape in (best, other) if shape.bar == "tqdm" and not shape.is_unlabeled and _is_record(shape)]
+    if other is best or len(bars) < 2 or any(bar.bars < LEAST_BARS or not bar.counts_steps for bar in bars):
+        return False
+    return best.lines <= _SEVERAL * other.lines and not _alternate(best, other)
 
 
 def _in_seconds(shape: Shape) -> bool:

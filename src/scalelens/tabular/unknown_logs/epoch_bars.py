@@ -41,9 +41,10 @@ _TOTAL = 4  # its place in the key of such a bar
 
 def epochs_by_bar(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
     """Rows of the times of epochs by the one bar that counts them.  Whether there is one, and its rates are clear."""
-    counted = {shape.epochs_told for shape in shapes if shape.epochs_told >= _LEAST}
+    counted = {shape.epochs_told: shape.last for shape in shapes if shape.epochs_told >= _LEAST}
     totals = {shape.key[_TOTAL] for shape in shapes if shape.is_unlabeled}
     totals = {total for total in totals if any(abs(total - epochs) <= 1 for epochs in counted)}
+    over = max(counted.values()) if totals else 0  # the line of the last epoch: a bar that begins after it is another
     named = {
         shape.key for shape in shapes
         if shape.bar == "tqdm" and (shape.counts_the_epochs_it_names or shape.counts_the_epochs_of_its_label)
@@ -61,7 +62,10 @@ def epochs_by_bar(source: Source, rows: Rows, shapes: Sequence[Shape]) -> bool:
         if drawing is None:
             continue
         writers.add((line.rank, line.location))
-        if len(writers) > 1 or (drawings and begins(drawings[-1][1], top, drawing)):
+        is_next = bool(drawings) and begins(drawings[-1][1], top, drawing)
+        if is_next and over and line.number > over and not named:
+            break
+        if len(writers) > 1 or is_next:
             return False  # several bars may be of several launches, or of folds
         drawings.append((line.number, drawing))
         top = max(top, drawing.step)
