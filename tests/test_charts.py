@@ -27,6 +27,7 @@ from scalelens.charts import (
     batch_cdf,
     dates,
     efficiency_panels,
+    energy,
     exclusions,
     kernel_tree,
     naming,
@@ -1609,6 +1610,52 @@ def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_wit
     assert points[0]["label"] == f"{'a' * 20} · RTX 5090"
     naming.name_by_facts(points, ("model", "device_model"), room=1000)
     assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
+
+
+PROCESSORS = {
+    "Intel(R) Xeon(R) CPU E5-2690 v3 @ 2.60GHz": "Intel Xeon E5-2690 v3",
+    "Intel(R) Xeon(R) CPU Max 9480": "Intel Xeon Max 9480",
+    "Intel(R) Core(TM) i7-9700K CPU @ 3.60GHz": "Intel Core i7-9700K",
+    "AMD EPYC 7763 64-Core Processor": "AMD EPYC 7763",
+    "NVIDIA A100-SXM4-80GB": "NVIDIA A100-SXM4-80GB",
+    "gpt · 4 CPU": "gpt · 4 CPU",
+    "gpt · Processor": "gpt · Processor",
+}
+
+
+def test_labels_of_processors_that_are_too_wide_leave_out_what_tells_nothing():
+    assert words.brief_processors(list(PROCESSORS)) == list(PROCESSORS.values())
+    alike = ["Intel Xeon CPU @ 2.2GHz", "Intel Xeon CPU @ 2.0GHz"]
+    assert words.brief_processors(alike) == alike, "two would be the same"
+    models = list(PROCESSORS)[:4]
+    points = [
+        {"series": model, "devices": 8, "model": size * 20, "device_model": model.lower(), "device_unit": "cpu"}
+        for model in models for size in "ab"
+    ]  # fmt: skip
+    naming.name_by_facts(points, ("model", "device_model"), room=190)
+    assert [point["label"] for point in points[::2]] == [
+        f"{'a' * 20} · {name}"
+        for name in ("Intel Xeon E5-2690 V3", "Intel Xeon MAX 9480", "Intel Core I7-9700K", "AMD EPYC 7763")
+    ]
+    naming.name_by_facts(points, ("model", "device_model"), room=1000)
+    assert points[6]["label"] == f"{'a' * 20} · AMD EPYC 7763 64-Core Processor", "there is room"
+
+
+@pytest.mark.parametrize("model", list(PROCESSORS)[:4])
+def test_a_legend_writes_a_processor_whole_before_it_cuts_it(model: str):
+    label = f"{model} · gpt · sequence 2,048 · batch 8"
+    brief = label.replace(model, PROCESSORS[model])
+    assert style._label_lines([label], words.text_width(label)) == [[label]]
+    assert style._label_lines([label], words.text_width(brief)) == [[brief]]
+
+
+def test_every_tool_that_measures_energy_has_its_name_in_figures():
+    """Names of formats stay inside: those of more than one word, with fixtures that have a power or an energy."""
+    of_energy = {path.parent.name for kind in ("power", "energy") for path in FIXTURES.parent.glob(f"*/*.{kind}.csv")}
+    assert len(of_energy) > 40
+    assert {name for name in of_energy if "_" in name} - {*energy._SOURCES} == set()
+    assert energy._tool({"source": "megatron nvidia_smi_query"}) == "nvidia-smi"
+    assert energy._tool({"source": "jpwr"}) == "jpwr"
 
 
 def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():

@@ -48,10 +48,19 @@ _SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", 
             "rapl_csv": "counters of RAPL", "pm_counters": "counters of the node", "cray_rur": "RUR",
             "zeus": "Zeus", "mlperf": "MLPerf's power logs",
             "zeus_log": "Zeus", "zeus_measurement": "Zeus", "zeus_power": "Zeus", "zeus_windows": "Zeus",
-            "perun_hdf5": "perun", "perun_json": "perun", "perun_report": "perun", "pyjoules_lines": "pyjoules",
+            "perun_hdf5": "perun", "perun_json": "perun", "perun_report": "perun",
             "dcgm_dmon": "DCGM", "dcgm_exporter": "DCGM", "geopm_report": "GEOPM", "ear": "EAR", "likwid": "LIKWID",
             "mlperf_power": "MLPerf's power logs", "perf_energy": "perf", "power_gadget": "Power Gadget",
-            "prometheus_range": "Prometheus", "prometheus_text": "Prometheus"}  # fmt: skip
+            "prometheus_range": "Prometheus", "prometheus_text": "Prometheus",
+            "scheduler": "the scheduler", "log": "the log", "slurm": "Slurm",
+            "carbontracker": "CarbonTracker", "codecarbon": "CodeCarbon", "eco2ai": "Eco2AI",
+            "energibridge": "EnergiBridge", "gc_monitor": "gc-monitor", "influx_power": "InfluxDB",
+            "ipmi_dcmi": "ipmitool", "kwollect": "Kwollect", "mlflow_database": "MLflow", "npu_smi": "npu-smi",
+            "nvidia_smi": "nvidia-smi", "nvidia_smi_dmon": "nvidia-smi", "nvidia_smi_q": "nvidia-smi",
+            "nvidia_smi_xml": "nvidia-smi", "omnistat": "Omnistat", "perun_csv": "perun",
+            "powerjoular": "PowerJoular", "ptdaemon": "PTDaemon", "pyjoules": "pyJoules", "pyjoules_lines": "pyJoules",
+            "rocm_smi": "rocm-smi", "rocm_smi_table": "rocm-smi", "scaphandre": "Scaphandre",
+            "trackio_database": "trackio", "wandb_run": "W&B", "wandb_system": "W&B"}  # fmt: skip
 _UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
 _SMALLEST = (1.0, "J")
 
@@ -155,8 +164,10 @@ def _name(point: Row, points: Sequence[Row]) -> str:
 
 
 def _tool(point: Row) -> str:
+    """What measured it: the tools of a file that several formats read, without the formats of other lines."""
     source = str(point["source"])
-    return _SOURCES.get(source, source)
+    tools = dict.fromkeys(_SOURCES[part] for part in source.split() if part in _SOURCES)
+    return " and ".join(tools) or source
 
 
 def _title(bars: int) -> str:

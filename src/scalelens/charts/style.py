@@ -12,7 +12,7 @@ import altair as alt
 from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.words import SIZE, fitting, text_width, within_lines, wrap
+from scalelens.charts.words import SIZE, brief_processors, fitting, text_width, within_lines, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
@@ -374,6 +374,9 @@ def _label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
     """Each label in one line; where one is too wide and there are few, in two, broken between its facts."""
     if all(text_width(label) <= width for label in labels) or len(labels) > _MOST_WRAPPED:
         return [[label] for label in fitting(labels, width)]
+    labels = brief_processors(labels)
+    if all(text_width(label) <= width for label in labels):
+        return [[label] for label in labels]
     kept = [label.replace(" ", "\u00a0").replace("\u00a0·\u00a0", "\u00a0· ") for label in labels]
     return [[line.replace("\u00a0", " ") for line in within_lines(label, width, 2)] for label in kept]
 

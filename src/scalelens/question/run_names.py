@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
 # There is no text in it: a question with a text may read more tables.
 RUN_NAMES = "SELECT run_id, name FROM run_names()"
-# A name that is one word of the shell between double quotes, and not a condition or key=value; with apostrophes or not.
-_PLAIN = re.compile(r"[\w.,:/+@%…-](?:[\w.,:/+@%…-]|(?<=\w)'| (?=[^ ']))*(?<! )")
+# A name that is one word of the shell between double quotes, and not a condition or key=value; it may have apostrophes
+# and words in parentheses.
+_PLAIN = re.compile(r"[\w.,:/+@%…-](?:[\w.,:/+@%…-]|(?<=\w)'| (?=[^ '])|(?<= )\([\w.:/+@%…-]+\))*(?<! )")
 _OPERATOR = re.compile(r"(?:^| )(?:and|or|not|is|in|like|ilike|between)(?: |$)|^(?:true|false)$", re.IGNORECASE)
 _ARGUMENT = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;,)])")  # a run of a command, by its id
 
