@@ -1638,7 +1638,7 @@ def test_labels_of_processors_that_are_too_wide_leave_out_what_tells_nothing():
         for name in ("Intel Xeon E5-2690 V3", "Intel Xeon MAX 9480", "Intel Core I7-9700K", "AMD EPYC 7763")
     ]
     naming.name_by_facts(points, ("model", "device_model"), room=1000)
-    assert points[6]["label"] == f"{'a' * 20} · AMD EPYC 7763 64-Core Processor", "there is room"
+    assert points[6]["label"] == f"{'a' * 20} · AMD EPYC 7763 64-CORE Processor", "there is room"
 
 
 @pytest.mark.parametrize("model", list(PROCESSORS)[:4])
