@@ -272,7 +272,7 @@ def test_runs_that_are_all_warmup_are_drawn_with_it(tmp_path: Path, monkeypatch:
     assert invoke("ingest .").exit_code == 0
     result = invoke("plot -o first.json")
     assert result.exit_code == 0 and "the chart is throughput;" in result.output
-    assert "Nothing left out." in json.loads(Path("first.json").read_text())["description"]
+    assert "Nothing left out. The warm-up counts, too." in json.loads(Path("first.json").read_text())["description"]
     refused = str(invoke("plot throughput -o rates.json").exception)
     assert "scalelens plot throughput exclude=none -o throughput.pdf" in refused
     assert invoke("report -o report.html").exit_code == 0
