@@ -1450,6 +1450,28 @@ def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
         charts.find(case.partition("/")[0]).draw(many, {}, {})
 
 
+@pytest.mark.parametrize(("share", "is_hidden"), [(0.0195, True), (0.1, False)])
+def test_a_few_fast_steps_do_not_press_the_body_flat(share: float, is_hidden: bool) -> None:
+    rows = rows_of("batch_cdf/long_tail")
+    fast = pl.when(pl.col("cdf") < share).then(pl.col("step_s") / 10).otherwise("step_s")
+    rows = rows.with_columns(step_s=fast)
+    chart = draw("batch_cdf/long_tail", rows)
+    (curve,) = [mark for mark in marks(render.specification(chart, {})) if mark["mark"]["type"] == "line"]
+    low = curve["encoding"]["x"]["scale"]["domain"][0]
+    first = drawn_rows(curve)[0]
+    fastest = words.short_number(rows["step_s"].min())
+    said = re.search(
+        rf"axis: the fastest ([\d.]+)\u00a0% of the records of a run, down to {fastest} s, and the slowest",
+        text_of(chart),
+    )
+    assert (said is not None) == is_hidden
+    if said:
+        assert first["step_s"] == low and float(said[1]) == pytest.approx(first["percent"], rel=0.05)
+        assert 0 < first["percent"] < 2 and rows.filter(pl.col("cdf") >= 0.02)["step_s"].min() > low
+    else:
+        assert low == pytest.approx(rows["step_s"].min()) and first["percent"] == 0
+
+
 def test_a_long_tail_does_not_press_the_body_flat():
     text = text_of("batch_cdf/long_tail")
     (curve,) = [mark for mark in marks(spec_of("batch_cdf/long_tail")) if mark["mark"]["type"] == "line"]
