@@ -1667,17 +1667,17 @@ def test_labels_of_processors_that_are_too_wide_leave_out_what_tells_nothing():
 def test_a_legend_writes_a_processor_whole_before_it_cuts_it(model: str):
     label = f"{model} · gpt · sequence 2,048 · batch 8"
     brief = label.replace(model, PROCESSORS[model])
-    assert style._label_lines([label], words.text_width(label)) == [[label]]
-    assert style._label_lines([label], words.text_width(brief)) == [[brief]]
+    assert style.label_lines([label], words.text_width(label)) == [[label]]
+    assert style.label_lines([label], words.text_width(brief)) == [[brief]]
 
 
 def test_every_tool_that_measures_energy_has_its_name_in_figures():
     """Names of formats stay inside: those of more than one word, with fixtures that have a power or an energy."""
     of_energy = {path.parent.name for kind in ("power", "energy") for path in FIXTURES.parent.glob(f"*/*.{kind}.csv")}
     assert len(of_energy) > 40
-    assert {name for name in of_energy if "_" in name} - {*energy._SOURCES} == set()
-    assert energy._tool({"source": "megatron nvidia_smi_query"}) == "nvidia-smi"
-    assert energy._tool({"source": "jpwr"}) == "jpwr"
+    assert {name for name in of_energy if "_" in name} - {*energy.SOURCES} == set()
+    assert energy.tool({"source": "megatron nvidia_smi_query"}) == "nvidia-smi"
+    assert energy.tool({"source": "jpwr"}) == "jpwr"
 
 
 def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():

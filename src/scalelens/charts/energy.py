@@ -40,7 +40,7 @@ _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "O
 _UNSTATED = "scope not stated"
 _PALE_SAYS = "Pale: from the largest measurement to the sum of all"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
-_SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
+SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
             "jpwr_energy": "jpwr's energies", "jpwr_hdf5": "jpwr in HDF5",
             "nvidia_smi_query": "nvidia-smi", "energy_lines": "lines of energy",
             "megatron_energy": "Megatron's energies",
@@ -160,13 +160,13 @@ def _ends(point: Row) -> tuple[float, float]:
 def _name(point: Row, points: Sequence[Row]) -> str:
     name = run_bars.name(point)
     is_alone = sum(other["run_id"] == point["run_id"] for other in points) == 1
-    return name if is_alone else f"{name}, {_tool(point)}"
+    return name if is_alone else f"{name}, {tool(point)}"
 
 
-def _tool(point: Row) -> str:
+def tool(point: Row) -> str:
     """What measured it: the tools of a file that several formats read, without the formats of other lines."""
     source = str(point["source"])
-    tools = dict.fromkeys(_SOURCES[part] for part in source.split() if part in _SOURCES)
+    tools = dict.fromkeys(SOURCES[part] for part in source.split() if part in SOURCES)
     return " and ".join(tools) or source
 
 
@@ -178,7 +178,7 @@ def _title(bars: int) -> str:
 def _caption(shown: Sequence[tuple[str, list[Row]]], many: Collection[str], undrawn: Mapping[str, int]) -> list[str]:
     drawn = [row for _, points in shown for row in points]
     of_one_scope = f" of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
-    sources = sorted({_tool(row) for row in drawn})
+    sources = sorted({tool(row) for row in drawn})
     lines = [f"Energy{of_one_scope} in a run, from {', '.join(sources)}; each joule counts once."]
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:

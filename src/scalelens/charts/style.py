@@ -332,7 +332,7 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = _label_lines([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
+        labels = label_lines([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
         column = max((text_width(line) for label in labels for line in label), default=0) + _SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
@@ -370,7 +370,7 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     )
 
 
-def _label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
+def label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
     """Each label in one line; where one is too wide and there are few, in two, broken between its facts."""
     if all(text_width(label) <= width for label in labels) or len(labels) > _MOST_WRAPPED:
         return [[label] for label in fitting(labels, width)]
