@@ -27,6 +27,7 @@ from scalelens.charts import (
     batch_cdf,
     dates,
     efficiency_panels,
+    energy,
     exclusions,
     kernel_tree,
     naming,
@@ -1449,6 +1450,28 @@ def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
         charts.find(case.partition("/")[0]).draw(many, {}, {})
 
 
+@pytest.mark.parametrize(("share", "is_hidden"), [(0.0195, True), (0.1, False)])
+def test_a_few_fast_steps_do_not_press_the_body_flat(share: float, is_hidden: bool) -> None:
+    rows = rows_of("batch_cdf/long_tail")
+    fast = pl.when(pl.col("cdf") < share).then(pl.col("step_s") / 10).otherwise("step_s")
+    rows = rows.with_columns(step_s=fast)
+    chart = draw("batch_cdf/long_tail", rows)
+    (curve,) = [mark for mark in marks(render.specification(chart, {})) if mark["mark"]["type"] == "line"]
+    low = curve["encoding"]["x"]["scale"]["domain"][0]
+    first = drawn_rows(curve)[0]
+    fastest = words.short_number(rows["step_s"].min())
+    said = re.search(
+        rf"axis: the fastest ([\d.]+)\u00a0% of the records of a run, down to {fastest} s, and the slowest",
+        text_of(chart),
+    )
+    assert (said is not None) == is_hidden
+    if said:
+        assert first["step_s"] == low and float(said[1]) == pytest.approx(first["percent"], rel=0.05)
+        assert 0 < first["percent"] < 2 and rows.filter(pl.col("cdf") >= 0.02)["step_s"].min() > low
+    else:
+        assert low == pytest.approx(rows["step_s"].min()) and first["percent"] == 0
+
+
 def test_a_long_tail_does_not_press_the_body_flat():
     text = text_of("batch_cdf/long_tail")
     (curve,) = [mark for mark in marks(spec_of("batch_cdf/long_tail")) if mark["mark"]["type"] == "line"]
@@ -1609,6 +1632,52 @@ def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_wit
     assert points[0]["label"] == f"{'a' * 20} · RTX 5090"
     naming.name_by_facts(points, ("model", "device_model"), room=1000)
     assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
+
+
+PROCESSORS = {
+    "Intel(R) Xeon(R) CPU E5-2690 v3 @ 2.60GHz": "Intel Xeon E5-2690 v3",
+    "Intel(R) Xeon(R) CPU Max 9480": "Intel Xeon Max 9480",
+    "Intel(R) Core(TM) i7-9700K CPU @ 3.60GHz": "Intel Core i7-9700K",
+    "AMD EPYC 7763 64-Core Processor": "AMD EPYC 7763",
+    "NVIDIA A100-SXM4-80GB": "NVIDIA A100-SXM4-80GB",
+    "gpt · 4 CPU": "gpt · 4 CPU",
+    "gpt · Processor": "gpt · Processor",
+}
+
+
+def test_labels_of_processors_that_are_too_wide_leave_out_what_tells_nothing():
+    assert words.brief_processors(list(PROCESSORS)) == list(PROCESSORS.values())
+    alike = ["Intel Xeon CPU @ 2.2GHz", "Intel Xeon CPU @ 2.0GHz"]
+    assert words.brief_processors(alike) == alike, "two would be the same"
+    models = list(PROCESSORS)[:4]
+    points = [
+        {"series": model, "devices": 8, "model": size * 20, "device_model": model.lower(), "device_unit": "cpu"}
+        for model in models for size in "ab"
+    ]  # fmt: skip
+    naming.name_by_facts(points, ("model", "device_model"), room=190)
+    assert [point["label"] for point in points[::2]] == [
+        f"{'a' * 20} · {name}"
+        for name in ("Intel Xeon E5-2690 V3", "Intel Xeon MAX 9480", "Intel Core I7-9700K", "AMD EPYC 7763")
+    ]
+    naming.name_by_facts(points, ("model", "device_model"), room=1000)
+    assert points[6]["label"] == f"{'a' * 20} · AMD EPYC 7763 64-CORE Processor", "there is room"
+
+
+@pytest.mark.parametrize("model", list(PROCESSORS)[:4])
+def test_a_legend_writes_a_processor_whole_before_it_cuts_it(model: str):
+    label = f"{model} · gpt · sequence 2,048 · batch 8"
+    brief = label.replace(model, PROCESSORS[model])
+    assert style.label_lines([label], words.text_width(label)) == [[label]]
+    assert style.label_lines([label], words.text_width(brief)) == [[brief]]
+
+
+def test_every_tool_that_measures_energy_has_its_name_in_figures():
+    """Names of formats stay inside: those of more than one word, with fixtures that have a power or an energy."""
+    of_energy = {path.parent.name for kind in ("power", "energy") for path in FIXTURES.parent.glob(f"*/*.{kind}.csv")}
+    assert len(of_energy) > 40
+    assert {name for name in of_energy if "_" in name} - {*energy.SOURCES} == set()
+    assert energy.tool({"source": "megatron nvidia_smi_query"}) == "nvidia-smi"
+    assert energy.tool({"source": "jpwr"}) == "jpwr"
 
 
 def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():

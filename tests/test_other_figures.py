@@ -19,7 +19,7 @@ from scalelens.errors import UserError
 from scalelens.question.question import call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.report import plotting
-from sizes import ingested
+from sizes import ingested, write_log
 
 
 def invoke(command: str) -> typer.testing.Result:
@@ -55,7 +55,8 @@ def test_a_refused_chart_names_what_the_logs_can_show(
 
 NAMES = (
     "plain one", "3665238", "1", "1e5", "1234567890e1", "it's $HOME", 'a "b"', "k=v (1); two", "this or that", "true",
-    "a\\b!c", "x`y`", "amy's run", "the students' n16", "'quoted'",
+    "a\\b!c", "x`y`", "amy's run", "the students' n16", "'quoted'", "slurm (2)", "Xeon (R) 16", "isfinite(devices)",
+    "f (a, b)", "sum (16) = 2", "(all)",
 )  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_a_run_that_is_advised_is_that_run_whatever_its_name(tmp_path: Path) -> 
     assert sorted(names.values()) == sorted(NAMES)
     for run, name in names.items():
         word = in_command(names, run)
-        assert word == (run if re.search("[$\"=`!]|(?<!\\w)'|^true$| or ", name) else name)
+        assert word == (run if re.search("[$\"=`!]|(?<!\\w)'|^true$| or |(?<! )[(]|[(].*,", name) else name)
         shown = subprocess.run(["sh", "-c", f'printf %s "{word}"'], capture_output=True, check=True)
         assert shown.stdout.decode() == word
         for given in (word, run):
@@ -125,6 +126,25 @@ def test_a_refusal_names_a_run_that_the_chart_can_draw(tmp_path: Path, monkeypat
     refused = str(invoke("plot contention -o contention.pdf").exception)
     offered = re.search('runs="([^"]+)"', refused)
     assert offered and invoke(f'plot contention runs="{offered[1]}" -o contention.pdf').exit_code == 0
+
+
+@pytest.mark.parametrize("given", ["", "devices > 0"])
+def test_of_too_many_studies_a_refusal_names_a_condition_under_which_they_can_be_drawn(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four of seven systems ran one model, and a figure finds room for four."""
+    for n in range(7):
+        for devices in (8, 16):
+            facts = {"model": "resnet50" if n < 4 else f"net{n}", "system": f"system{n}", "devices": devices}
+            write_log(tmp_path / "logs" / f"{n}_{devices}" / "train.csv", 1.0, micro_batch_size=8, **facts)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest logs").exit_code == 0
+    selected = f'runs="{given}"' if given else ""
+    refused = str(invoke(f"plot run_matrix {selected} -o run_matrix.pdf").exception)
+    command = refused.rpartition("for example: scalelens ")[2]
+    condition = "(devices > 0) AND model = 'resnet50'" if given else "model = 'resnet50'"
+    assert command == f'plot run_matrix runs="{condition}" -o run_matrix.pdf', refused
+    assert invoke(command).exit_code == 0
 
 
 @pytest.mark.parametrize(("names", "beginning"), [(["one"], "Sums over"), (["one", "two"], "one. Sums over")])
@@ -252,7 +272,7 @@ def test_runs_that_are_all_warmup_are_drawn_with_it(tmp_path: Path, monkeypatch:
     assert invoke("ingest .").exit_code == 0
     result = invoke("plot -o first.json")
     assert result.exit_code == 0 and "the chart is throughput;" in result.output
-    assert "Nothing left out." in json.loads(Path("first.json").read_text())["description"]
+    assert "Nothing left out. The warm-up counts, too." in json.loads(Path("first.json").read_text())["description"]
     refused = str(invoke("plot throughput -o rates.json").exception)
     assert "scalelens plot throughput exclude=none -o throughput.pdf" in refused
     assert invoke("report -o report.html").exit_code == 0

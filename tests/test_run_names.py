@@ -364,6 +364,9 @@ def test_commands_call_runs_by_their_names() -> None:
     assert with_names("see: scalelens query exclusions runs=8ca7238ccb0d", known).endswith(' runs="amp 2 nodes"')
     assert with_names("a=8ca7238ccb0d-1 b=8ca7238ccb0d; c", known) == 'a=fp32 b="amp 2 nodes"; c'
     assert with_names("runs=0123456789ab sha=8ca7238ccb0d", known) == "runs=0123456789ab sha=8ca7238ccb0d"
+    called = "compare them by differences(a := '{}', b := '{}')"
+    assert with_names(called.format("8ca7238ccb0d-1", "0123456789ab"), known) == called.format("fp32", "0123456789ab")
+    assert with_names("(a := '8ca7238ccb0d')", {"8ca7238ccb0d": "amy's run"}) == "(a := 'amy''s run')"
 
 
 NAMED_JOBS = {

@@ -7,6 +7,7 @@ Encodings:
     x        time of a step in seconds, up to the 95th percentile of the slowest run where a tail would press the body
              of the distribution into a quarter of the width (of more than twelve runs, of all but the slowest fifth);
              logarithmic if what is shown spans a factor of ten.
+             It begins shortly before the bodies where fewer than two in a hundred steps would press them so.
              `--xlim 0.2:0.4` shows another part, `--log x` the whole.  Relative to the median of its run if the
              medians differ by a factor of ten, which would hide everything else, or the models do, whose steps are
              not the same work
@@ -45,6 +46,7 @@ PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page: n
 _INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
 _REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run has no elbow, in words
 _BODY = 0.95  # share of a run's steps that its body holds
+_HEAD = 0.02  # share of a run's steps that may be faster than its body
 _BODIES = 0.8  # of more runs than a legend can name, of which the body is shown
 _ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
 _LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
@@ -231,24 +233,49 @@ def _extent(known: pl.DataFrame, page: Page) -> Extent:
     if page.x_limits:
         return Extent(*next(iter(page.x_limits.values())), asked_for_log)
     low, high = known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0)
+    if asked_for_log:
+        return Extent(low, high, asked_for_log)
     bodies = sorted(_tails(known).values())
     body = bodies[-1] if len(bodies) <= style.MOST_SERIES else bodies[math.ceil(_BODIES * len(bodies)) - 1]
+    low = _beginning(known, low, body)
     end = low + _ROOM_BESIDE_BODY * (body - low)
     is_tail_long = high - low > _LONG_TAIL * (end - low) > 0
-    return Extent(low, end if is_tail_long and not asked_for_log else high, asked_for_log)
+    return Extent(low, end if is_tail_long else high)
+
+
+def _beginning(known: pl.DataFrame, low: float, body: float) -> float:
+    """Where the axis begins: at the fastest step, or a little before the bodies where few steps are far faster."""
+    heads = sorted(known.filter(pl.col("cdf") >= _HEAD).group_by("run_id").agg(pl.min("step_s"))["step_s"].to_list())
+    head = heads[0] if len(heads) <= style.MOST_SERIES else heads[math.floor((1 - _BODIES) * len(heads))]
+    begin = head - (_ROOM_BESIDE_BODY - 1) * (body - head)
+    elbows = [elbow["step_s"] for of_run in _elbows(known).values() for elbow in of_run]
+    is_head_long = body - low > _LONG_TAIL * _ROOM_BESIDE_BODY * (body - head) > 0
+    return max(low, min([begin, *elbows])) if is_head_long else low
 
 
 def _beyond(known: pl.DataFrame, extent: Extent, is_relative: bool) -> list[str]:
     """Which steps the axis does not show."""
-    slowest = float(known["step_s"].max())  # type: ignore[arg-type]
-    if slowest <= extent.high:
-        return []
+    unit = " times the median" if is_relative else " s"
+    fastest, slowest = float(known["step_s"].min()), float(known["step_s"].max())  # type: ignore[arg-type]
+    before = known.with_columns(cdf=pl.when(pl.col("step_s") < extent.low).then("cdf").otherwise(0.0))
     shown = known.filter(pl.col("step_s") <= extent.high).group_by("run_id").agg(pl.max("cdf"))
-    shares = [100 * (1 - share) for share in shown["cdf"]]
-    low, high = min(shares), max(shares)
-    many = f"{high:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.2g} to {high:.2g}"
-    end = f"{words.short_number(slowest)}{' times the median' if is_relative else ' s'}"
-    return [f"Beyond the axis: the slowest {many}\u00a0% of the records of a run, up to {end}."]
+    hidden = []
+    if fastest < extent.low:
+        shares = [100 * share for share in before.group_by("run_id").agg(pl.max("cdf"))["cdf"]]
+        hidden.append(
+            f"the fastest {_shares(shares)} of the records of a run, down to {words.short_number(fastest)}{unit}"
+        )
+    if slowest > extent.high:
+        shares = [100 * (1 - share) for share in shown["cdf"]]
+        hidden.append(
+            f"the slowest {_shares(shares)} of the records of a run, up to {words.short_number(slowest)}{unit}"
+        )
+    return [f"Beyond the axis: {', and '.join(hidden)}."] if hidden else []
+
+
+def _shares(percents: Sequence[float]) -> str:
+    low, high = (f"{end(percents):.2g}" for end in (min, max))
+    return f"{high}\u00a0%" if low == high else f"{low} to {high}\u00a0%"
 
 
 def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
@@ -287,7 +314,8 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int, dots: int = DOTS
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
     beyond = pl.col("step_s") > extent.high
-    curve = curve.filter(~beyond | ~beyond.shift(1, fill_value=False))
+    before = curve.filter(pl.col("step_s") < extent.low)
+    curve = curve.filter((~beyond | ~beyond.shift(1, fill_value=False)) & (pl.col("step_s") >= extent.low))
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
     column = (place / span * width * dots).floor()
     kept = curve.with_columns(column=column).filter(
@@ -295,7 +323,8 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int, dots: int = DOTS
         | (pl.col("column") != pl.col("column").shift(-1, fill_value=math.nan))
     )
     corners = [{"step_s": row["step_s"], "percent": 100 * row["cdf"]} for row in kept.iter_rows(named=True)]
-    return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
+    first = {"step_s": extent.low, "percent": 100 * before["cdf"].max()} if before.height else None  # type: ignore[operator]
+    return [first or {"step_s": corners[0]["step_s"], "percent": 0}, *corners]
 
 
 def _curves(known: pl.DataFrame, told: _Told, extent: Extent, page: Page) -> dict[str, list[Row]]:

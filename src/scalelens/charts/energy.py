@@ -40,7 +40,7 @@ _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "O
 _UNSTATED = "scope not stated"
 _PALE_SAYS = "Pale: from the largest measurement to the sum of all"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
-_SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
+SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
             "jpwr_energy": "jpwr's energies", "jpwr_hdf5": "jpwr in HDF5",
             "nvidia_smi_query": "nvidia-smi", "energy_lines": "lines of energy",
             "megatron_energy": "Megatron's energies",
@@ -48,10 +48,19 @@ _SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", 
             "rapl_csv": "counters of RAPL", "pm_counters": "counters of the node", "cray_rur": "RUR",
             "zeus": "Zeus", "mlperf": "MLPerf's power logs",
             "zeus_log": "Zeus", "zeus_measurement": "Zeus", "zeus_power": "Zeus", "zeus_windows": "Zeus",
-            "perun_hdf5": "perun", "perun_json": "perun", "perun_report": "perun", "pyjoules_lines": "pyjoules",
+            "perun_hdf5": "perun", "perun_json": "perun", "perun_report": "perun",
             "dcgm_dmon": "DCGM", "dcgm_exporter": "DCGM", "geopm_report": "GEOPM", "ear": "EAR", "likwid": "LIKWID",
             "mlperf_power": "MLPerf's power logs", "perf_energy": "perf", "power_gadget": "Power Gadget",
-            "prometheus_range": "Prometheus", "prometheus_text": "Prometheus"}  # fmt: skip
+            "prometheus_range": "Prometheus", "prometheus_text": "Prometheus",
+            "scheduler": "the scheduler", "log": "the log", "slurm": "Slurm",
+            "carbontracker": "CarbonTracker", "codecarbon": "CodeCarbon", "eco2ai": "Eco2AI",
+            "energibridge": "EnergiBridge", "gc_monitor": "gc-monitor", "influx_power": "InfluxDB",
+            "ipmi_dcmi": "ipmitool", "kwollect": "Kwollect", "mlflow_database": "MLflow", "npu_smi": "npu-smi",
+            "nvidia_smi": "nvidia-smi", "nvidia_smi_dmon": "nvidia-smi", "nvidia_smi_q": "nvidia-smi",
+            "nvidia_smi_xml": "nvidia-smi", "omnistat": "Omnistat", "perun_csv": "perun",
+            "powerjoular": "PowerJoular", "ptdaemon": "PTDaemon", "pyjoules": "pyJoules", "pyjoules_lines": "pyJoules",
+            "rocm_smi": "rocm-smi", "rocm_smi_table": "rocm-smi", "scaphandre": "Scaphandre",
+            "trackio_database": "trackio", "wandb_run": "W&B", "wandb_system": "W&B"}  # fmt: skip
 _UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
 _SMALLEST = (1.0, "J")
 
@@ -151,12 +160,14 @@ def _ends(point: Row) -> tuple[float, float]:
 def _name(point: Row, points: Sequence[Row]) -> str:
     name = run_bars.name(point)
     is_alone = sum(other["run_id"] == point["run_id"] for other in points) == 1
-    return name if is_alone else f"{name}, {_tool(point)}"
+    return name if is_alone else f"{name}, {tool(point)}"
 
 
-def _tool(point: Row) -> str:
+def tool(point: Row) -> str:
+    """What measured it: the tools of a file that several formats read, without the formats of other lines."""
     source = str(point["source"])
-    return _SOURCES.get(source, source)
+    tools = dict.fromkeys(SOURCES[part] for part in source.split() if part in SOURCES)
+    return " and ".join(tools) or source
 
 
 def _title(bars: int) -> str:
@@ -167,7 +178,7 @@ def _title(bars: int) -> str:
 def _caption(shown: Sequence[tuple[str, list[Row]]], many: Collection[str], undrawn: Mapping[str, int]) -> list[str]:
     drawn = [row for _, points in shown for row in points]
     of_one_scope = f" of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
-    sources = sorted({_tool(row) for row in drawn})
+    sources = sorted({tool(row) for row in drawn})
     lines = [f"Energy{of_one_scope} in a run, from {', '.join(sources)}; each joule counts once."]
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:

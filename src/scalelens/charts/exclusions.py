@@ -20,10 +20,14 @@ _RECORDS = {
 }
 
 
-def sentence(left_out: Mapping[str, int]) -> str:
-    """`Left out: 8 warm-up records, 3 first batches of epochs.`, from the number of records by rule."""
+def sentence(left_out: Mapping[str, int], parameters: Mapping[str, str] | None = None) -> str:
+    """`Left out: 8 warm-up records, 3 first batches of epochs.`, from the number of records by rule.
+
+    With the `parameters` of a figure of rates it says that the warm-up counts, which lowers each of them.
+    """
     if not left_out:
-        return "Nothing left out."
+        counts = (parameters or {}).get("exclude") == "none"
+        return "Nothing left out. The warm-up counts, too." if counts else "Nothing left out."
     places = list(_RECORDS)
     rules = sorted(left_out, key=lambda rule: (places.index(rule) if rule in places else len(places), rule))
     return f"Left out: {', '.join(_counted(rule, left_out[rule]) for rule in rules)}."

@@ -144,10 +144,13 @@ def _shorten(points: Sequence[dict[str, Any]], facts: Sequence[str], room: float
 
 
 def _short_devices(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> list[str]:
-    spare = _spare_words(points, facts)
-    for point in points if spare else ():
-        if point["device_model"] is not None:
-            _set_short(point, "device_model", device_name(point["device_model"]).removeprefix(spare))
+    named = [point for point in points if point["device_model"] is not None] if "device_model" in facts else []
+    models = list(dict.fromkeys(point["device_model"] for point in named))
+    names = words.brief_processors([device_name(model) for model in models])
+    spare = _spare_words(names)
+    brief = dict(zip(models, (name.removeprefix(spare) for name in names), strict=True))
+    for point in named:
+        _set_short(point, "device_model", brief[point["device_model"]])
     return []
 
 
@@ -180,11 +183,9 @@ def _set_short(point: dict[str, Any], fact: str, text: str) -> None:
     point[_SHORT_FACTS] = {**point.get(_SHORT_FACTS, {}), fact: text}
 
 
-def _spare_words(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> str:
+def _spare_words(models: Sequence[str]) -> str:
     """The words that all names of devices begin with: `NVIDIA GeForce ` of `RTX 5090` and `RTX 5070 Ti`."""
-    if "device_model" not in facts:
-        return ""
-    names = {device_name(point["device_model"]) for point in points if point["device_model"] is not None}
+    names = set(models)
     shared: list[str] = []
     for words_there in zip(*(name.split(" ")[:-1] for name in names), strict=False):
         if len(set(words_there)) > 1:

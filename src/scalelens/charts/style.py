@@ -12,7 +12,7 @@ import altair as alt
 from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.words import SIZE, fitting, text_width, within_lines, wrap
+from scalelens.charts.words import SIZE, brief_processors, fitting, text_width, within_lines, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
@@ -332,7 +332,7 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = _label_lines([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
+        labels = label_lines([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
         column = max((text_width(line) for label in labels for line in label), default=0) + _SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
@@ -370,10 +370,13 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     )
 
 
-def _label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
+def label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
     """Each label in one line; where one is too wide and there are few, in two, broken between its facts."""
     if all(text_width(label) <= width for label in labels) or len(labels) > _MOST_WRAPPED:
         return [[label] for label in fitting(labels, width)]
+    labels = brief_processors(labels)
+    if all(text_width(label) <= width for label in labels):
+        return [[label] for label in labels]
     kept = [label.replace(" ", "\u00a0").replace("\u00a0·\u00a0", "\u00a0· ") for label in labels]
     return [[line.replace("\u00a0", " ") for line in within_lines(label, width, 2)] for label in kept]
 

@@ -91,7 +91,7 @@ def draw(
             rated, is_printed = of_jobs, jobs_printed
     if not page.mark and not page.facet and (timed := run_times.of(rows, rated.height)):
         grid, looks, of_times = run_times.panels(timed, rows.height - len(timed), page)
-        return style.figure(grid, looks, [*of_times, exclusions.sentence(left_out)], page)
+        return style.figure(grid, looks, [*of_times, exclusions.sentence(left_out, parameters)], page)
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()
@@ -126,7 +126,7 @@ def draw(
     caption += [_of_unsized(rows, is_printed)] if words.unit(points) == words.JOB else []
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
-    return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
+    return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out, parameters)], page)
 
 
 def _printed(rows: pl.DataFrame) -> pl.DataFrame:

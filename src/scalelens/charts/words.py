@@ -39,6 +39,12 @@ def shorten(text: str, width: float) -> str:
     return kept
 
 
+_PROCESSOR = re.compile(r"\b(?:Xeon|EPYC|Opteron|Ryzen|Threadripper|Core|CPU|Processor)\b", re.IGNORECASE)
+_FILLING = re.compile(  # words of a processor's name that tell nothing
+    r" CPU(?= @)|(?<=Xeon) CPU\b|(?<=Xeon\(R\)) CPU\b|(?<=Intel\(R\)) CPU\b| @ \d[\d.]* ?[GM]Hz| ?\((?:R|TM|C)\)"
+    r"| \d+-Core(?= Processor)|(?<!·) Processor(?= |$)| with Radeon Graphics",
+    re.IGNORECASE,
+)
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=[A-Za-zµ]{1,4}\b)")
 # Where a sentence may be broken: `21 %` and `40 ms` stay whole.
 _BREAK = re.compile(r" (?!(?<=\d )(?:%|[nµm]?s|[kM]?Wh?|k?J|[kKMGT]i?B(?:/s)?|TFLOP/s)(?!\w))")
@@ -67,11 +73,23 @@ def _shared(parts: Sequence[Sequence[str]]) -> str:
     return shared
 
 
+def brief_processors(names: Sequence[str]) -> list[str]:
+    """Names without what makers write into those of processors: `Intel Xeon E5-2690 v3`, `AMD EPYC 7763`.
+
+    All stay as they are where two would then be the same.
+    """
+    brief = [_FILLING.sub("", name).strip() if _PROCESSOR.search(name) else name for name in names]
+    return brief if len(set(brief)) == len(set(names)) and all(brief) else list(names)
+
+
 def fitting(names: Sequence[str], width: float) -> list[str]:
     """Names of at most `width` points.
 
     Too long ones lose what all share: first at their ends, then within them; then each loses its middle.
     """
+    if all(text_width(name) <= width for name in names):
+        return list(names)
+    names = brief_processors(names)
     if all(text_width(name) <= width for name in names):
         return list(names)
     whole = [_BEFORE_UNIT.sub("\u00a0", name) for name in names]  # an amount stays whole, whose unit all share

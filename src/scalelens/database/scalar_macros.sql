@@ -16,9 +16,10 @@ CREATE MACRO selection(runs, epochs, warmup, exclude) AS
 
 -- Whether a text that selects runs is a condition in SQL; any other is a name, or `key=value`.  Files are called by the
 -- numbers of jobs, and the id of a run may be digits alone: 3665238 is a name.  A quotation mark after a letter is an
--- apostrophe: bob's run is a name.
+-- apostrophe: bob's run is a name.  A word in parentheses after a space is part of a name, where there is no
+-- equals sign: slurm (2) is a name, isfinite(parameters) and abs (devices) = 4 are none.
 CREATE MACRO is_condition(text) AS
-    regexp_matches(text, '(?:^|\W)''|[<>(]|(?i)\b(and|or|in|like|ilike|is|between|not)[\s'']|^\s*(true|false)\s*$');
+    regexp_matches(text, '(?:^|\W)''|[<>]|^\s*\(|\S\(|\(.*[=,]|=.*\(|(?i)\b(and|or|in|like|ilike|is|between|not)[\s'']|^\s*(true|false)\s*$');
 
 -- A selection of runs as a further condition; empty where it takes all.
 CREATE MACRO and_selected(runs) AS CASE

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session, ask, in_session
-from scalelens.report import other_figures, rendering
+from scalelens.report import fewer_runs, other_figures, rendering
 from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
 from scalelens.whole_files import write_file
@@ -34,6 +35,7 @@ from scalelens.whole_files import write_file
 _Settings = Mapping[str, Any]
 _NAME = "name of the run"  # what headers of queries say of it
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
+_OF_ONE_RUN = re.compile(r"\bof one run, not of \d+;")  # what limits.check_one_run says
 _MOST_TRIED = 12  # runs that are drawn to find one to name as an example
 _ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
@@ -156,9 +158,18 @@ def draw(
         if not answer.table.num_rows:
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
         runs = run_ids(answer.table)
-        if "{run}" in str(refusal) and "run_id" in rows.columns:
-            runs = drawable_first(runs, rows, drawn)
-        raise UserError(_with_runs(str(refusal), session, runs, name, parameters)) from None
+        example = ""
+        if "{run}" in str(refusal):
+
+            def drawn_of(selected: str) -> Any:
+                asked = replace(question, parameters={**question.parameters, "runs": selected})
+                return drawn(_with_names(session, chart, session.ask(asked).frame))
+
+            if "run_id" in rows.columns:
+                runs = drawable_first(runs, rows, drawn)
+            if not _OF_ONE_RUN.search(str(refusal)):
+                example = fewer_runs.example(session, rows, runs, str(parameters.get("runs", "")), drawn, drawn_of)
+        raise UserError(_with_runs(str(refusal), session, runs, name, parameters, example)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
 
@@ -266,12 +277,16 @@ def _check_runs(session: Session, name: str, parameters: Mapping[str, Any], most
 
 
 def _with_runs(
-    refusal: str, session: Session, runs: Sequence[str], name: str, parameters: Mapping[str, Any]
+    refusal: str, session: Session, runs: Sequence[str], name: str, parameters: Mapping[str, Any],
+    example: str = "",
 ) -> str:  # fmt: skip
-    """A refusal with names of runs where a chart leaves room for them; where it advises one run, with the command."""
+    """A refusal with names of runs where a chart leaves room for them.
+
+    Where it advises to choose runs, with the command that draws those of `example`, else the first.
+    """
     first, other = [*(in_command(session.run_names, run) for run in runs[:2]), "", ""][:2]
     given = [f"{key}={shlex.quote(str(value))}" for key, value in parameters.items() if key != "runs"]
-    command = " ".join(["scalelens plot", name, *given, f'runs="{first}"', "-o", f"{name}.pdf"])
+    command = " ".join(["scalelens plot", name, *given, f'runs="{example or first}"', "-o", f"{name}.pdf"])
     refusal = refusal.replace(CHOOSE_RUNS, f"choose runs, for example: {command}")
     return refusal.replace("{run}", first).replace("{other}", other)
 

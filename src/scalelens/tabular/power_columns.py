@@ -137,7 +137,14 @@ def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
         for column in sorted(kept.values(), key=lambda column: column.k)
         if not (_OUTPUT.search(column.device or "") and _OUTPUT.sub("", column.device or "") in inputs)
     ]
-    return of_things(_of_card(_with_total(own)))
+    return of_things(_of_card(_with_total(_without_tool(own))))
+
+
+def _without_tool(columns: list[PowerColumn]) -> list[PowerColumn]:
+    """A tool's name is no device: where the one power of a table has that alone, its device is unknown."""
+    if len(columns) == 1 and not _TOOL.sub("", columns[0].device or "").strip(" _.-"):
+        return [columns[0]._replace(device=None)]
+    return columns
 
 
 def _with_total(columns: list[PowerColumn]) -> list[PowerColumn]:
