@@ -60,7 +60,8 @@ def draw(
         grid = [[*grid[0], panel]] if page.is_wide else [*grid, [panel]]
     legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), _BASE_AND_IDEAL]
     legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
-    caption = [shared, *_caption(points, rows.filter(pl.col("relative_energy").is_null())), exclusions.sentence(left_out)]
+    others = rows.filter(pl.col("relative_energy").is_null())
+    caption = [shared, *_caption(points, others), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
