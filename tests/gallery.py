@@ -161,7 +161,7 @@ FIGURES = {
     "energy": Figure(CLOCK, "For 500 steps `qwen7b_static_1200_500` took 6.7 kWh, the baseline 10.4.", "runs=\"name LIKE 'qwen7b%'\""),
     "energy_by_batch": Figure(CLOCK, "From 8 to 32 devices, with a batch of one for each, a watt-hour trains 1,133 tokens and then 733 to 821.", "runs=\"name LIKE 'dual%'\""),
     "energy_by_limit": Figure(ZEUS, "Under a limit of 100 W, ResNet-50 on four A40 takes 21 % less energy than at 300 W, in 1 % more time. BERT on one V100 saves as much at 125 W, in 45 % more time."),
-    "energy_of_trace": Figure(MADE_UP, "Computing takes 88 % of the energy of each rank, and communication that nothing hides takes 12 %."),
+    "energy_of_trace": Figure(MADE_UP, "Computing takes 88 % of the energy of seven ranks, and waiting for communication 12 %. Rank 5, which is slower, hardly waits: it computes with 97 %."),
     "energy_scaling": Figure(CLOCK, "On 32 devices a sample takes 1.38 times as much energy as on 8, and training is 2.32 times as fast.", "runs=\"name LIKE 'dual%'\""),
     "epochs": Figure(RESULTS, "An epoch takes 23.0 s on Azure's eight H100 and 43.2 s on Fujitsu's ten A100. Runs of one system differ by less than 0.2 %.", "runs=\"model = 'resnet'\""),
     "expert_balance": Figure(MADE_UP, "If time follows the rank that receives most, the exchanges take 1.46 times as long as even ones."),
@@ -233,8 +233,8 @@ Each chart is shown at the width of one column, as its command draws it, and bel
 
 The logs are not part of ScaleLens. To run the commands, put a copy of the files into `shared/corpus`, as the commands
 name it; a copy of the whole repository may show more runs. The commands ran on these files as they are, without a
-sidecar. For {", ".join(_MADE_UP_CHARTS[:-1])} and {_MADE_UP_CHARTS[-1]} there is no published log among them that has what the chart needs. The script
-docs/studies/gallery.py of the source makes up logs for these charts.
+sidecar. These charts need what no log among them has: {", ".join(_MADE_UP_CHARTS[:-1])}
+and {_MADE_UP_CHARTS[-1]}. They are drawn from logs that the script docs/studies/gallery.py of the source makes up.
 
 """
 FIGURES_OF_STUDIES = """## Figures of studies
