@@ -39,7 +39,6 @@ bench: $(VENV)/tested
 
 site: $(VENV)/documented
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
-	$(BIN)/python docs/pictures.py build/site/gallery
 
 man: $(VENV)/installed
 	$(BIN)/python docs/manual.py > docs/scalelens.1

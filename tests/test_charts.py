@@ -1158,6 +1158,33 @@ def test_energy_scaling_names_its_base():
         draw("energy_scaling/strong", rows.with_columns(relative_energy=None))
 
 
+@pytest.mark.parametrize(
+    ("scaling", "reason"),
+    [("strong", "1 point that cannot be compared with the base."), ("mixed", "1 point of series whose model grows")],
+)
+def test_energy_scaling_says_which_points_are_not_drawn(scaling: str, reason: str):
+    rows = rows_of("energy_scaling/strong").sort("devices")
+    lacking = pl.int_range(pl.len()) == pl.len() - 1
+    rows = rows.with_columns(
+        relative_energy=pl.when(~lacking).then("relative_energy"),
+        scaling=pl.when(lacking).then(pl.lit(scaling)).otherwise("scaling"),
+    )
+    text = text_of(draw("energy_scaling/strong", rows))
+    assert f"Not drawn: {reason}" in text and text.count("Not drawn") == 1
+
+
+def test_causes_without_a_rate_are_named():
+    rows = rows_of("failures/causes_and_nodes")
+    assert "Not drawn, as" not in text_of(draw("failures/causes_and_nodes", rows))
+    is_gpu = pl.col("what") == "gpu"
+    rows = rows.with_columns(
+        pl.when(is_gpu).then(0.0).otherwise(column).alias(column)
+        for column in ("failures_per_1000_node_h", "failures_per_1000_node_h_low")
+    )
+    text = text_of(draw("failures/causes_and_nodes", rows))
+    assert "Not drawn, as no log gives the time and nodes: GPU." in text
+
+
 # The files.
 
 

@@ -1,8 +1,9 @@
-"""Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
+"""Writes logs for examples of queries that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
-All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
-`scalelens bench vision`, Megatron-LM, MLPerf, jpwr, Zeus and nccl-tests.  The nights of a job that becomes slower are those
-of the study `slower`, the jobs on several nodes those of `whose_fault`.
+The gallery takes them for the charts that need what no published log has.  All numbers are made up.  The formats are
+those of the tools: PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, Megatron-LM, MLPerf, jpwr,
+Zeus and nccl-tests.  The nights of a job that becomes slower are those of the study `slower`, the jobs on several nodes
+those of `whose_fault`.
 """
 
 import json

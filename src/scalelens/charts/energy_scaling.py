@@ -60,7 +60,8 @@ def draw(
         grid = [[*grid[0], panel]] if page.is_wide else [*grid, [panel]]
     legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), _BASE_AND_IDEAL]
     legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
-    caption = [shared, *_caption(points, rows.height - compared.height), exclusions.sentence(left_out)]
+    others = rows.filter(pl.col("relative_energy").is_null())
+    caption = [shared, *_caption(points, others), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
@@ -124,7 +125,7 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: An
     ]  # fmt: skip
 
 
-def _caption(points: Sequence[Row], others: int) -> list[str]:
+def _caption(points: Sequence[Row], others: pl.DataFrame) -> list[str]:
     lines = [_bases(points), f"Each point: {words.records_of(points)}."]
     if all(point["n_runs"] == 1 for point in points):
         lines.append("One run per size: no interval.")
@@ -133,8 +134,12 @@ def _caption(points: Sequence[Row], others: int) -> list[str]:
     if _ENERGY_OF["runs"] in lines:
         notes = [note for note in notes if not note.startswith("The energy includes start-up")]
     lines += notes
-    if others:
-        lines.append(f"Not drawn: {words.counted([others], 'point')} of series whose model grows: the work differs.")
+    growing = others.filter(pl.col("scaling") == "mixed").height
+    if growing:
+        lines.append(f"Not drawn: {words.counted([growing], 'point')} of series whose model grows: the work differs.")
+    if others.height > growing:
+        known = words.counted([others.height - growing], "point")
+        lines.append(f"Not drawn: {known} that cannot be compared with the base.")
     return lines
 
 

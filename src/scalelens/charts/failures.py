@@ -163,6 +163,9 @@ def _caption(rows: pl.DataFrame, nodes: Sequence[Row]) -> list[str]:
             lines.append(
                 f"{node['what']}: {node['failures']} of {node['n_runs']} runs{rivals}, p {node['p_value']:.2g}."
             )
+    uncounted = rows.filter(pl.col("part") == "cause", pl.col("failures_per_1000_node_h") == 0)["what"].sort().to_list()
+    if uncounted and len(uncounted) < rows.filter(pl.col("part") == "cause").height:
+        lines.append(f"Not drawn, as no log gives the time and nodes: {', '.join(map(words.cause, uncounted))}.")
     if of_all["n_unknown"]:
         lines.append(f"No log says how {words.counted([of_all['n_unknown']], 'further run')} ended.")
     n_nodes = rows.filter(pl.col("part") == "node").height
