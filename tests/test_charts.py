@@ -1458,6 +1458,9 @@ def test_words():
     assert axes.ticks(100) == [0, 20, 40, 60, 80, 100] and axes.ticks(22) == [0, 5, 10, 15, 20, 25]
     long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
     assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")
+    long = words.shorten("run116-rerun-prefetch-seq… · 8221", 90)
+    assert words.text_width(long) <= 90 and long.count("…") == 1 and long.startswith("run116-rer")
+    assert long.endswith("… · 8221") and words.shorten("run116… · 8221", 90) == "run116… · 8221"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,15 @@ def within_lines(text: str, width: float, most: int) -> list[str]:
 
 
 def shorten(text: str, width: float) -> str:
-    """A text of at most `width` points.  A longer text loses its middle, because names differ at their ends."""
+    """A text of at most `width` points.  A longer text loses its middle, because names differ at their ends.
+
+    One that has left out something already loses what stands before that: `run116-rerun… · 8221`.
+    """
+    begin, mark, end = text.rpartition("…")
+    if mark and begin and "…" not in begin and text_width(f"…{end}") < width / 2:
+        while begin and text_width(f"{begin}…{end}") > width:
+            begin = begin[:-1]
+        return f"{begin}…{end}"
     kept = text
     for half in range(len(text) // 2, 0, -1):
         if text_width(kept) <= width:
