@@ -53,6 +53,10 @@ _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be 
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
 _USELESS = 0.2  # of a rate: with a last digit of more it tells no time
+_TWO_OF_ONE_SIZE = (
+    "two bars of as many steps are drawn by turns, and nothing tells which is the training's; give each a label of its "
+    "own (desc='train')"
+)
 _NO_EPOCH = "nothing shows the epoch in which they count"
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
@@ -166,7 +170,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
     )
     if lacking is None and isinstance(bar, Shape):
         readings = rows.assigned
-        _read_shape(source, rows, LineTable(bar))
+        if unclear := _read_shape(source, rows, LineTable(bar)):
+            rows.problem(bar.first, unclear, bar.example)
         rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
         return None
     if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
@@ -376,6 +381,8 @@ def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str 
             f"{such}, but bars with their label, of {two[0]:,} and of {two[1]:,} steps, are drawn by turns, and "
             "nothing tells which is the training's; give each a label of its own (desc='train')"
         )
+    if shape.may_validate_by_turns:
+        return f"{such}, but {_TWO_OF_ONE_SIZE}"
     if any(2 * changes > shape.lines for changes in shape.totals):
         return f"{such}, but the number after / changes from line to line: it is not a total"
     restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
