@@ -40,7 +40,13 @@ from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.times_by_wholes import between_stamps, told_by_wholes
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
-from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock, launches_in, within_epochs
+from scalelens.tabular.unknown_logs.untold_units import (
+    as_stated_of_all,
+    grown_as_clock,
+    grown_with_count,
+    launches_in,
+    within_epochs,
+)
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -576,6 +582,8 @@ def _shown_by_times(
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if of_epoch := within_epochs(times):
         return {"epoch_time": of_epoch}
+    if not times.by_clock and (counted := grown_with_count(times)):
+        return {"elapsed": counted}
     if told := told_by_rate(times):
         return dict([told])
     if by_gaps := told_by_gaps(times):
