@@ -1,8 +1,8 @@
 """Bars that are full by turns: where every second one is much quicker, these are those of a validation.
 
-    100%|####| 100/100 [00:40<00:00, 2.50it/s]
-    100%|####| 100/100 [00:10<00:00, 10.0it/s]
-    Epoch 1: train loss 3.0, val loss 3.2
+100%|####| 100/100 [00:40<00:00, 2.50it/s]
+100%|####| 100/100 [00:10<00:00, 10.0it/s]
+Epoch 1: train loss 3.0, val loss 3.2
 """
 
 from typing import Any

@@ -317,8 +317,7 @@ class Shape:
 
     def __init__(self, example: Shaped, line: Line) -> None:
         self.key, self.first, self.example = example.key, line.number, line.text.strip()
-        self.last = line.number
-        self.lines = 0
+        self.last, self.lines = line.number, 0
         self.names: Counter[str] = Counter()
         self.units: dict[str, str | None] = {}
         self.order: list[str] = []  # the names of the line that has most
@@ -349,11 +348,12 @@ class Shape:
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
-        self.kept = KeptBars()
-        self.two_in_each_epoch = False  # whether its bar is full twice for each epoch that other lines count
+        self.kept, self.full_bars, self.spaced = KeptBars(), FullBars(), Spaced()
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
+        self.two_in_each_epoch = False  # whether its bar is full twice for each epoch that other lines count
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
-        self.grows_with_epochs = self.counts_epochs_of_batches = False  # its bar: see EpochsWithin
+        # Its bar: see EpochsWithin; it is full twice for each epoch that other lines count.
+        self.grows_with_epochs = self.counts_epochs_of_batches = self.two_in_each_epoch = False
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -365,8 +365,6 @@ class Shape:
         self.interrupted = 0  # lines of training since it was drawn last: between its drawings if it goes on
         self.bar_leap = self.bar_counts = 0  # the greatest common divisor of the counts of its bar; their number
         self.goes_on = 0  # lines that say more of the epoch of the line before
-        self.spaced = Spaced()
-        self.full_bars = FullBars()
         self._epochs_told: dict[Any, tuple[float | None, set[str]]] = {}
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
         self._bar_epochs: dict[Any, float | None] = {}

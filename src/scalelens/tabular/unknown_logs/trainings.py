@@ -67,7 +67,8 @@ _TRAINED_WITH = re.compile(
     r"(?:re)?(?:training|running|train) (?:model )?(?:with|using) (?=[A-Za-z][\w .-]{1,40} ?[:=])", re.IGNORECASE
 )
 _LISTED = re.compile(
-    r"(?:experiment|exp|config(?:uration)?|variant|setting|run|case|model)(?: ?#?\d{1,4})?(?: ?/ ?\d{1,4})?\s?[:\u2013\u2014-]\s?"
+    r"(?:experiment|exp|config(?:uration)?|variant|setting|run|case|model)(?: ?#?\d{1,4})?(?: ?/ ?\d{1,4})?"
+    r"\s?[:\u2013\u2014-]\s?"
     r"(?P<pairs>[A-Za-z]\w{0,40}\s?=[^=:]{1,40}(?:,\s?[A-Za-z]\w{0,40}\s?=[^=:,]{1,40}){0,8})",
     re.IGNORECASE,
 )
