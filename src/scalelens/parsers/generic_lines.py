@@ -40,7 +40,8 @@ A JSON object at the end of a line, or as a whole line among others, is read lik
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
-(`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
+(`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them; of several that fit, the one that is called the
+time of a step (`Train time: 0.33, Iter time: 0.37`).  So it is where it is the sum of all other times of its line,
 forward or backward among them, and each step has a line; and where a time with a unit, also one called elapsed, goes up and down, each step has a line,
 and no stamps say else; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
