@@ -23,6 +23,9 @@ is called no more than a time is that of an epoch or a step.  `11.7 ms per image
 count with a name is not a count, nor is `flips=3/42` after an epoch and a step; `Epoch: [3 | 60]` is epoch 3 of 60, as is `Epoch: [3-60] Batch: [50-391]`, and
 `Epoch [3-20/391]` batch 20 of epoch 3; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
+A count that goes on where the next epochs begin (`400/600 (epoch 2)`) is of the run.  One that is 20, 40 and so on in
+each epoch counts its batches from 1, and one that is 19, 39 and so on from 0.
+A number that is padded in brackets (`[ 3] ep=30`, then `[13] ep=130`) is no rank.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
 may be cut: a problem.
@@ -37,7 +40,8 @@ A JSON object at the end of a line, or as a whole line among others, is read lik
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
-(`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
+(`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them; of several that fit, the one that is called the
+time of a step (`Train time: 0.33, Iter time: 0.37`).  So it is where it is the sum of all other times of its line,
 forward or backward among them, and each step has a line; and where a time with a unit, also one called elapsed, goes up and down, each step has a line,
 and no stamps say else; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
@@ -49,7 +53,9 @@ which it fits between the stamps of the lines: in seconds at least a fourth of w
 sec 1540.3 | total time 42.5`), that time is in seconds since the start, and one that it grows by is that of the step; so is
 one that gives what a count has grown by when multiplied by the rate (`frames 4096 | fps 640 | time 3.2`).  A time that is
 a power of two when multiplied by a rate of samples or tokens is that of one step (`505ms | 8111 tok/s`), and that of
-all ten since the line before if it is ten times one.  A time of which it is unclear whether it is of one step, of all
+all ten since the line before if it is ten times one.  One without a unit that is called the time of a step has the unit in
+which it is such a power (`dt: 221.5 | tokens/sec: 2367007.9`).  A time with a unit that is as many times its count in each
+line is since the epoch, or the start, began: `Batch[1/5] (14s)`, then `Batch[2/5] (28s)`.  A time of which it is unclear whether it is of one step, of all
 since the line before, or since the start, and in which unit, is read as the one of these that adds up to a whole: a
 total that the log states, the times of its epochs, or what lies between the last stamp before its records and the
 first one after them; by these stamps alone, a time without a unit is in seconds.  A unit that was found so is in params (`time_unit`, inferred).  A few lines that many programs copied, such as `time: 102.6443,
@@ -143,8 +149,9 @@ be alone on the line before; it may be that of a container's log or of syslog, e
 have no colons (`20260304_095807`, at the beginning of a line).  It may stand at the end of a long line; one that says when something is expected to
 end (`finishes at: 2026-01-02 03:04:05`, `ETA 03:04:05`) is none.  An interval of several records, where one is too short for
 the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
-beginning is the time since the start, and so is `[24:1:36]`; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
-once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  So do the stamps
+beginning is the time since the start, and so is `[24:1:36]`; `Current time: 1700000045` is a stamp; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
+once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  Where only the last
+epoch has two lines, as far apart as epochs are, all others stand where an epoch begins.  So do the stamps
 of headings that say no more than the epoch (`Epoch 3/20`), where the training's bar fills once below each and is too short to tell times.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
 it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
@@ -161,7 +168,8 @@ steps, it also is where it fills at least twice and, at least every second time,
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset; so it is where the other one has a label that does not tell (`Steps:`).  Of two
-that are drawn by turns, the first is the training's where it has more steps, which take no less time each, and the losses of the
+of one size by turns, none is read: two are full in each epoch that other lines count, or each second one is much quicker.  Of two
+others that are drawn by turns, the first is the training's where it has more steps, which take no less time each, and the losses of the
 training and of the validation both come after the second.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs; a last one may have ended before it was full.  What a bar draws long after it was
 full, as when a validation is over, has no time.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
@@ -195,7 +203,7 @@ as exact as its last digit, that of the largest.  Lines of a few tools whose num
 
 Where the count begins anew below lines that name another training than before, that is another run: another value of
 `Model: resnet50`, of a batch size, of a size of the model (`hidden_dim: 256`) or of another setting that can change the speed,
-another number of parameters, another script (`python train_large.py`), `Fine-tuning`
+another number of parameters, other settings in a heading or in a dictionary on one line (`=== Experiment 2: dim=128 ===`), another script (`python train_large.py`), `Fine-tuning`
 after `Pretraining`, `Training resnet50`, or another heading about training, or a `Method: ...`, below a rule; the run
 has the method's name.  A setting also tells it where the opening of the log
 comes again and the count goes on.  Folds, seeds and learning rates are repeats of one run, and what comes back after something else, as the stages

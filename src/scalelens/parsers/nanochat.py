@@ -9,7 +9,8 @@ dt is the time of one step, with the device waited for.  tok/sec is tokens of al
 of the step, where `Total batch size`, which counts tokens, is not printed.  Scripts made from build-nanogpt may count
 those of one rank: there the product is tokens of the step only where it is `total desired batch size`.  nanochat of 2025
 counts one micro-batch where a step accumulates several: the tokens of the step are then those of the batch.  The loss is
-an exponential mean, mfu the tool's own.  One log often holds several scripts: one that names another batch, or counts steps otherwise,
+an exponential mean, mfu the tool's own.  Lines with a dt without a unit are left to
+generic_lines.  One log often holds several scripts: one that names another batch, or counts steps otherwise,
 is another run; the same settings again are another attempt.
 
 Samples:
@@ -100,6 +101,8 @@ class Reader:
     def record(self, line: Line, record: re.Match[str]) -> bool:
         values, end = dict[str, float](), record.end()
         while field := _FIELD.match(line.text, end):
+            if field[1] == "dt" and not field[3]:
+                return False  # of a script of one's own: in which unit, its tokens may show
             values[field[1]] = _number(field[2]) * _SECONDS.get(field[3] or "", 1.0)
             end = field.end()
         is_cut = end < len(line.text.rstrip()) or ("lrm" in values and not {"total time", "remaining"} & values.keys())

@@ -285,7 +285,8 @@ class RecurringLines:
         named = with_names(text)  # before `[12]` of an epoch is taken for a rank
         named = with_names(without_prefix(text, shape)[0].strip()) if named == text else named
         text = in_english(named.strip())
-        if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
+        in_array = text[:1] != "[" or text.endswith("],")  # `[09:00:00] step=10, loss: 2.3,` begins with a stamp
+        if text[:1] in _JSON_STARTS and text.endswith(",") and in_array:  # a part of a document, not a record
             _OTHERS.keep(shape, True)
             return
         if text[:1] in "IWE" and (logger := _GLOG.match(text)):

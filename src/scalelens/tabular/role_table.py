@@ -32,7 +32,7 @@ ROLES = (
         "iteration_duration", "step_elapsed", "batch_elapsed", "step_runtime", "batch_runtime", "step_latency",
         "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "iter_dt", "step_dt", "batch_dt",
         "t_step", "t_batch", "t_iter", "batchtime", "itertime", "steptime",
-        "total_step_time")),
+        "total_step_time", "total_iter_time")),
     Role("interval_time", "time",
         "time per step, a mean over the steps since the record before: torchtitan's, else only with --map", (
         "time_metrics_end_to_end",)),
@@ -57,7 +57,8 @@ ROLES = (
         "epoch_time_cost", "epoch_cost_time", "epoch_spend_time", "epoch_spent_time", "epoch_used_time", "epoch_cost",
         "cost_time_of_epoch", "time_cost_of_epoch",
         "time_one_epoch", "one_epoch_time", "time_each_epoch", "each_epoch_time", "epoch_time_taken",
-        "epoch_time_elapsed", "epochtime", "elapsed_time_of_epoch", "elapsed_time_for_epoch")),
+        "epoch_time_elapsed", "epochtime", "elapsed_time_of_epoch", "elapsed_time_for_epoch", "run_time_of_epoch",
+        "total_time_for_epoch")),
     Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (
         "timestamp", "time_stamp", "datetime", "date_time", "ts", "date", "created_at", "logged_at")),
     Role("samples_per_s", "rate", "samples per second, of the whole job or of one rank", ()),

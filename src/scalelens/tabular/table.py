@@ -1,6 +1,7 @@
 """A table whose columns have roles: the values of a record by role, and how the table counts its steps."""
 
 import itertools
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -26,6 +27,7 @@ MEASURED = {
 _PAUSE = 5  # usual spans between records: a longer one is a pause
 _IN_BURSTS = 0.02  # of the time lies between records that follow one another as usual; the rest are pauses
 MOST_RECORDS = 10_000  # by which the time stamps are judged, and whether steps have several records
+_LEAST_ENDS = 2  # of epochs, over which a count goes on
 EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
 BY_STAMPS_UNLESS = {"batch_time", "interval_time", "span_time", "running_time", "elapsed"}
 _DAY_BEGINS = datetime(1970, 1, 1)
@@ -109,12 +111,13 @@ class Counting:
         self.restarts = self.restarts and in_epochs
         if not in_epochs and not (counts and (table.by_stamps or "elapsed" in table.columns)):
             return
-        stamps = Stamps()
+        stamps, ends = Stamps(), _EpochEnds()
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
         if not in_epochs:
             records = itertools.islice(records, MOST_RECORDS)
         most = batches = seen = again = 0
+        leaps = [0, 0]  # by which all counts can be divided, from 1 and from 0
         for record in records:
             step, epoch = table.step_in_log(record), table.value(record, "epoch") if in_epochs else 0.0
             if record.damage or step is None or epoch is None or table.phase(record) != "train":
@@ -124,6 +127,9 @@ class Counting:
             self.first_epoch = min(self.first_epoch, int(epoch))
             before = last.get(whose := (table.run(record), *table.whose(record)))
             self.restarts |= before is not None and epoch > before[0] and step <= before[1]
+            leaps = [math.gcd(leap, step + k) for k, leap in enumerate(leaps)]
+            if before is not None:
+                ends.take(before, (epoch, step))
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
             if table.by_stamps and seen <= MOST_RECORDS:
@@ -133,8 +139,12 @@ class Counting:
         self.resolution_s = stamps.resolution_s
         if not in_epochs:
             return
+        self.restarts = self.restarts and not ends.are_counted_over
         if least is not None:
             self.lowest, self.batches = least, most - least + 1
+        for k, leap in enumerate(leaps):  # 20, 40 ... 200 or 19, 39 ... 199: the first batch of an epoch is 1, or 0
+            if least is not None and 1 < least + k == leap < most:
+                self.lowest, self.batches = 1 - k, most + k
         if least is not None and batches > most - (least > 0):  # not each batch has a row
             self.lowest, self.batches = int(least > 0 and (most == batches or least == 1)), batches
 
@@ -143,6 +153,25 @@ class Counting:
         if not self.restarts or step is None or epoch is None:
             return step
         return (int(epoch) - self.first_epoch) * self.batches + step - self.lowest
+
+
+class _EpochEnds:
+    """Whether a count goes on where the next epoch begins, as one through the run does: `400/600 (epoch 2)`."""
+
+    def __init__(self) -> None:
+        self._over = self._anew = self._within = 0
+
+    def take(self, before: tuple[float, int], now: tuple[float, int]) -> None:
+        """Notes the epoch and the count of two records that follow each other."""
+        grows, later = now[1] > before[1], int(now[0]) - int(before[0])  # `400/600 (epoch 2.013)`
+        self._within += grows and not later
+        self._over += grows and later > 0
+        self._anew += not grows and now != before
+
+    @property
+    def are_counted_over(self) -> bool:
+        """Whether it does at each of several ends, and stands in several records of most epochs."""
+        return self._over >= _LEAST_ENDS and not self._anew and self._within >= self._over
 
 
 class Stamps:

@@ -130,6 +130,8 @@ def tells_epochs(shape: Shape) -> bool:
 
 def begins_epochs(shape: Shape) -> bool:
     """Whether its lines stand where epochs begin: nothing that an epoch gave is in them, nor printed at once."""
+    if shape.spaced.end_once:
+        return tells_epochs(shape)
     measured = [name for name in shape.names if name and read_name(name).role not in ("epoch", "learning_rate")]
     return tells_epochs(shape) and shape.ended < _MOSTLY * shape.lines and not measured
 

@@ -48,6 +48,10 @@ _DIGITS_ALONE = re.compile(r"\d[_T-]\d")  # 2025-03-04_09-58-07
 _UNIX = re.compile(
     r"\W{0,3}(1[5-9]\d{8}(?:\.\d{3,9}(?=\s)|(?:\.\d{1,9})?(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])))"
 )  # seconds since 1970, from 2017 to 2033; with three decimals whatever follows
+_UNIX_NAMED = re.compile(
+    r"(?<![A-Za-z])(?:current|unix)[ _](?:unix[ _])?time(?:stamp)?\W{1,3}(1[5-9]\d{8}(?:\.\d{1,9})?)(?![\d.]\d|[\w%/])",
+    re.IGNORECASE,
+)  # wherever it stands in the line
 _WEEKDAY = re.compile(r"(?<![A-Za-z])(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {1,2}\Z")  # before Dec  1 22:43:49 2025
 _YEAR = re.compile(r" (?:19|20)\d\d(?!\d)")
 _HALF_DAY = re.compile(r" ([AP])M\b", re.IGNORECASE)
@@ -74,7 +78,7 @@ class Stamp(NamedTuple):
 
 def stamp_in(text: str) -> Stamp | None:
     """The first time stamp near the beginning of a line; else one at its end."""
-    if unix := _UNIX.match(text):
+    if unix := _UNIX.match(text) or (_UNIX_NAMED.search(text) if "ime" in text else None):
         seconds, fraction = float(unix[1]), unix[1].partition(".")[2]
         whole = datetime.fromtimestamp(seconds, UTC).isoformat()
         return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))

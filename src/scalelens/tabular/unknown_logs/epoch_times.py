@@ -36,6 +36,7 @@ _NOT_OF_ONE = re.compile(
     r"total|overall|since|per[ _]|/ ?(?:it|step|batch|sample)|avg|average|mean|(?<![a-z])(?:eta|left|remain\w*|best)",
     re.IGNORECASE,
 )
+_SINCE_START = re.compile(r"(?:time |elapsed )?(?:elapsed )?since (?:the )?(?:start|beginning)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _UNIT_IN_NAME = re.compile(r"[(\[]\s?([A-Za-z]{1,12})\s?[)\]]\Z")
 _SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
@@ -300,10 +301,11 @@ class _Uncounted:
                 alone = len(timed) == len(fields)  # `Epoch time: 54.2s | Total time: 0.9m | ETA: 6.4m`
                 timed = of_one if beside else timed
                 loss = any(_LOSS.search(field.name) for field in fields)
+                since_start = bool(alone and len(timed) == 1 and _SINCE_START.fullmatch(timed[0].name))
                 if (
                     len(timed) != 1
                     or (len(fields) > 2 and not loss and not (beside and alone))
-                    or (_NOT_OF_ONE.search(_MEAN_LOSS.sub("loss", line.text)) and not beside)
+                    or (_NOT_OF_ONE.search(_MEAN_LOSS.sub("loss", line.text)) and not (beside or since_start))
                 ):
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name

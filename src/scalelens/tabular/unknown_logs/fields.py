@@ -74,7 +74,7 @@ _LOSS_OF = re.compile(r"oss (?:at|after|for|in|of) ")  # where one of these may 
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
     r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )(?<!elapsed )"
-    r"(?:elapsed )?time(?: taken| spent| used| elapsed| cost)?"
+    r"(?:total[ _](?=time (?:for|of) epoch \d))?(?:elapsed )?time(?: taken| spent| used| elapsed| cost)?"
     r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) "
     r"(?P<open>\[)?(?P<count>\d+(?: ?/ ?\d+)?)(?(open)\])"
     r" ?(?:is|was|took)? ?[:=]? ?(?=\d)",

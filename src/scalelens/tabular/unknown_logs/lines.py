@@ -24,6 +24,10 @@ from scalelens.tabular.unknown_logs.json_in_lines import is_record
 NAMERS: WeakKeyDictionary[Source, Callable[[str], str]] = WeakKeyDictionary()  # of counts that no word names
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _JOINED_RANK = re.compile(r"^(rank|gpu)(\d{1,4})(?= [a-z])", re.IGNORECASE)  # `rank0 step 12, loss 2.1`
+_PADDED, _IN_BRACKETS = (
+    re.compile(r"\[ {1,5}\d{1,5}\] "),
+    re.compile(r"\[\d{1,6}\] "),
+)  # `[ 3] ep=30`, then `[13] ep=130`
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
 _SYSLOG_TIME = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
 _CONTAINER_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) ")
@@ -36,6 +40,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
     """
     stamp = ""  # of the line before, which held nothing else
     points, named, cut = with_points(source), NAMERS.get(source), CutBars()
+    padded = False  # whether a number that is padded stood in brackets at the beginning of a line: it counts no rank
     for number, raw, whole in _raw_lines(source):
         cut_bar = b"%|" in raw and b"<" in raw  # whose unit may be missing
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None and not cut_bar:
@@ -58,7 +63,9 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = with_names(text)
             own_time = _OWN_TIME.match(text)
             container_time = _CONTAINER_TIME.match(text) or _SYSLOG_TIME.match(text)
-            bare, own_rank, own_location = without_prefix(text)
+            padded = padded or bool(_PADDED.match(text))
+            counted = padded and _IN_BRACKETS.match(text)
+            bare, own_rank, own_location = (text, None, None) if counted else without_prefix(text)
             text = bare if bare == text else with_names(bare)
             text = _JOINED_RANK.sub(r"\1 \2", text)
             if own_time:

@@ -40,7 +40,13 @@ from scalelens.tabular.unknown_logs.times_by_gaps import told_by_gaps
 from scalelens.tabular.unknown_logs.times_by_rate import told_by_rate
 from scalelens.tabular.unknown_logs.times_by_wholes import between_stamps, told_by_wholes
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
-from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock, launches_in, within_epochs
+from scalelens.tabular.unknown_logs.untold_units import (
+    as_stated_of_all,
+    grown_as_clock,
+    grown_with_count,
+    launches_in,
+    within_epochs,
+)
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -53,6 +59,10 @@ _OF_A_BATCH = "{} stands in a line that names one batch of an epoch, and may be 
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _OF_TOTAL, _OF_SPAN = 0.75, 0.5  # share of a whole that the times of all records are at least
 _USELESS = 0.2  # of a rate: with a last digit of more it tells no time
+_TWO_OF_ONE_SIZE = (
+    "two bars of as many steps are drawn by turns, and nothing tells which is the training's; give each a label of its "
+    "own (desc='train')"
+)
 _NO_EPOCH = "nothing shows the epoch in which they count"
 _TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
@@ -166,7 +176,8 @@ def _read_records(source: Source, rows: Rows, shapes: Sequence[Shape], shape: Sh
     )
     if lacking is None and isinstance(bar, Shape):
         readings = rows.assigned
-        _read_shape(source, rows, LineTable(bar))
+        if unclear := _read_shape(source, rows, LineTable(bar)):
+            rows.problem(bar.first, unclear, bar.example)
         rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
         return None
     if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
@@ -376,6 +387,8 @@ def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str 
             f"{such}, but bars with their label, of {two[0]:,} and of {two[1]:,} steps, are drawn by turns, and "
             "nothing tells which is the training's; give each a label of its own (desc='train')"
         )
+    if shape.may_validate_by_turns:
+        return f"{such}, but {_TWO_OF_ONE_SIZE}"
     if any(2 * changes > shape.lines for changes in shape.totals):
         return f"{such}, but the number after / changes from line to line: it is not a total"
     restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
@@ -569,6 +582,8 @@ def _shown_by_times(
         return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if of_epoch := within_epochs(times):
         return {"epoch_time": of_epoch}
+    if not times.by_clock and (counted := grown_with_count(times)):
+        return {"elapsed": counted}
     if told := told_by_rate(times):
         return dict([told])
     if by_gaps := told_by_gaps(times):

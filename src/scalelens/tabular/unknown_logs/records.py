@@ -290,7 +290,7 @@ class LineTable:
                     if self.counts_steps_alone:
                         pause = pause or validations.is_long(last[1].record.cells, cells) or paused
                     self.taken, self.paused, is_cut = self.taken - 1, self.paused - paused, False
-                    cells = {**cells, **last[1].record.cells, **_printed(cells)}
+                    cells |= last[1].record.cells | ({} if self.shape.spaced.end_once else _printed(cells))
                     trainings.launches.go_on(last[1].record.line, line.number)
                 elif last and self.is_told(last[1].record):
                     validations.told(last[1].record)

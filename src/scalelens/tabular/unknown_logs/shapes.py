@@ -23,11 +23,13 @@ from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.epochs_within import EpochsWithin
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
+from scalelens.tabular.unknown_logs.full_bars import FullBars
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.kept_bars import KeptBars
 from scalelens.tabular.unknown_logs.lines import NAMERS, log_lines
 from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 from scalelens.tabular.unknown_logs.repeats import Repeats
+from scalelens.tabular.unknown_logs.spaced_lines import Spaced
 
 _MOST_SHAPES = 500
 _BY_TURNS = 4  # bars, of two totals, that show that each is drawn after the other
@@ -60,6 +62,7 @@ _WORK = re.compile(
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # What is measured before the count may be negative, or have an exponent: `loss=-0.91, lr=2e-05:   8%|  | 8/100`.
 _MEASURED_BEFORE = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_PADDED = re.compile(r"(?<=[\[(]) (?=#)")  # `[  3.3%]` before `[ 50.0%]` and `[100.0%]`
 _SIGN_BEFORE = re.compile(r"(?<=[=:(\[, ])[-+]#")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 # `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
@@ -284,6 +287,7 @@ def _shaped(text: str) -> Shaped | None:
     phase = next(filter(None, map(_PHASE.search, (lead, *named, between, after))), None)
     lead = _PHASE.sub("%", _MEASURED_BEFORE.sub("#", " ".join(lead.split())))
     lead = _SIGN_BEFORE.sub("#", lead) if "-#" in lead or "+#" in lead else lead
+    lead = _PADDED.sub("", lead)
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     of = phase[0].lower() if phase else "test" if _is_of_test(line.fields, counts) else ""
     key: tuple[Any, ...] = (lead[-80:], names, of, line.bar)
@@ -313,8 +317,7 @@ class Shape:
 
     def __init__(self, example: Shaped, line: Line) -> None:
         self.key, self.first, self.example = example.key, line.number, line.text.strip()
-        self.last = line.number
-        self.lines = 0
+        self.last, self.lines = line.number, 0
         self.names: Counter[str] = Counter()
         self.units: dict[str, str | None] = {}
         self.order: list[str] = []  # the names of the line that has most
@@ -345,10 +348,11 @@ class Shape:
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
-        self.kept = KeptBars()
+        self.kept, self.full_bars, self.spaced = KeptBars(), FullBars(), Spaced()
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
+        self.two_in_each_epoch = False  # whether its bar is full twice for each epoch that other lines count
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
-        self.grows_with_epochs = self.counts_epochs_of_batches = False  # its bar: see EpochsWithin
+        self.grows_with_epochs = self.counts_epochs_of_batches = self.two_in_each_epoch = False  # its bar
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -381,6 +385,7 @@ class Shape:
         self.last = line.number
         fields = parts.parsed.fields
         told = self.told_before(line, parts)
+        again = bool(told)
         self.lines += not told
         self.goes_on += bool(told)
         for field in {field.name: field for field in reversed(fields) if field.name not in told}.values():
@@ -393,6 +398,7 @@ class Shape:
             self.tail = parts.parsed.tail
         if parts.parsed.stamp:
             self.with_stamp += _STAMP not in told
+            self.spaced.take(parts.parsed.stamp.seconds, again)
             told.add(_STAMP)
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         if self.of_epochs_alone and parts.parsed.stamp is not None and _LOSS.search(line.text):
@@ -444,6 +450,7 @@ class Shape:
         if before or len(self._bars) < _MOST_SERIES:
             self._bar_epochs[whose] = epoch
         self.bars += anew
+        self.full_bars.take(whose, drawing)
         if anew and len(self._totals_of_bars) < _MOST_SERIES:
             self._totals_of_bars.append(drawing.total)
         if 0 < drawing.step != drawing.total and drawing.step != (before[0].step if before else 0):
@@ -797,6 +804,15 @@ class Shape:
         return two if len(two) == 2 and by_turns and "epoch" not in self.roles else []
 
     @property
+    def may_validate_by_turns(self) -> bool:
+        """Whether one of two bars of one size may be that of a validation, where no line says the epoch of each.
+
+        Two are full in each epoch that other lines count, or every second one is much quicker.
+        """
+        alone = self.is_unlabeled and "epoch" not in self.roles and not self.one_for_each_epoch
+        return alone and (self.two_in_each_epoch or self.full_bars.by_turns)
+
+    @property
     def bar(self) -> str:
         return str(self.key[3])
 
@@ -935,6 +951,8 @@ def _name_counts(shapes: Collection[Shape], epoch_bars: bool) -> None:
     for shape in shapes:
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.counted_by_others = any(map(shape.counts_epochs_of, shapes))
+        # Its bar is full twice for each epoch that other lines count.
+        shape.two_in_each_epoch = any(2 * told == shape.full_bars.full for told in epochs if told >= RECURS)
         shape.name_pair()
         shape.name_epochs()
         shape.name_steps()

@@ -430,6 +430,8 @@ class LineTimes:
                 ):
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
+        if len(best) > 1:  # `Train time: 0.33, Iter time: 0.37`
+            best = [hit for hit in best if read_name(hit[1]).role == "batch_time"]
         if len(best) != 1 or self.lacks_data(best[0][1], best[0][2]):
             return None
         return best[0][1], best[0][2]

@@ -41,7 +41,7 @@ def told_by_rate(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
     """The role, and the column with its unit: the time of a step, else the time since the start."""
     whole = _since_start(times)
     if whole is None:
-        return _of_each_step(times) or _of_usual_work(times)
+        return _of_each_step(times) or _of_usual_work(times) or _in_the_unit_of_work(times)
     totals = times.values[whole]
     steps = times.values.get(times.step or "", [])
     grown = [later - total for total, later in itertools.pairwise(totals)]
@@ -122,6 +122,30 @@ def _of_usual_work(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
             power = math.log2(typical * TIMES[candidate] / apart)
             even = abs(2.0 ** (power - round(power)) - 1) <= _SAME
             hits |= {(role, (spans[0], candidate))} if even and power > _LEAST_WORK - 0.5 else set()
+    return hits.pop() if len(hits) == 1 else None
+
+
+def _in_the_unit_of_work(times: LineTimes) -> tuple[str, tuple[str, str]] | None:
+    """The time that is called that of a step, in the unit in which it is a power of two, times a rate of its work.
+
+    `dt: 221.5 | tokens/sec: 2367007.9` are 524,288 tokens in milliseconds; a thousand times that is no power of two.
+    """
+    lines = len(times.values.get(times.step or "", []))
+    columns = {name: values for name, values in times.values.items() if len(values) == lines >= _LEAST_LINES}
+    spans = [name for name in columns if read_name(name) == ("batch_time", None)]
+    rates = [name for name in columns if read_name(name).role in _WORK]
+    if times.of_epochs or len(spans) != 1:
+        return None
+    hits = set()
+    for rate in rates:
+        done = [each * second for each, second in zip(columns[rate], columns[spans[0]], strict=True)]
+        typical = statistics.median(done)
+        if typical <= 0 or not _are_alike(done, [typical] * len(done)):
+            continue
+        for candidate in times.units:
+            power = math.log2(typical * TIMES[candidate])
+            even = abs(2.0 ** (power - round(power)) - 1) <= _SAME
+            hits |= {("batch_time", (spans[0], candidate))} if even and power > _LEAST_WORK - 0.5 else set()
     return hits.pop() if len(hits) == 1 else None
 
 

@@ -66,6 +66,14 @@ _PARAMETERS = re.compile(  # number of parameters: 10.65M; Model has 1,234,567 t
 _TRAINED_WITH = re.compile(
     r"(?:re)?(?:training|running|train) (?:model )?(?:with|using) (?=[A-Za-z][\w .-]{1,40} ?[:=])", re.IGNORECASE
 )
+_LISTED = re.compile(
+    r"(?:experiment|exp|config(?:uration)?|variant|setting|run|case|model)(?: ?#?\d{1,4})?(?: ?/ ?\d{1,4})?"
+    r"\s?[:\u2013\u2014-]\s?"
+    r"(?P<pairs>[A-Za-z]\w{0,40}\s?=[^=:]{1,40}(?:,\s?[A-Za-z]\w{0,40}\s?=[^=:,]{1,40}){0,8})",
+    re.IGNORECASE,
+)
+_DICTIONARY = re.compile(r"\{(?P<pairs>\s?[\"'][A-Za-z]\w{0,40}[\"']:[^{}\[\]]{1,140})\}")
+_PAIR = re.compile(r"\s*[\"']?(?P<key>[A-Za-z]\w{0,40})[\"']?\s?[:=]\s?(?P<value>[\"'\w./+-][^=:]{0,40})\s*")
 _NOT_OF_A_TRAINING = {"mode", "dataset", "dataset_name", "optimizer", "opt_name", "devices_per_node"}
 _NAMES = {"model", "model_name", "model_name_or_path", "arch"}  # a number of one of these is that of a repeat
 _SEPARATORS = re.compile(r"[\s.-]+")
@@ -95,7 +103,9 @@ class Trainings:
             return
         text = raw.decode("utf-8", "replace")
         under_rule, self._ruled = self._ruled, bool(_RULE.fullmatch(text.rstrip()[-5:]))
-        text = text[_STAMP.match(text).end() :].strip()  # type: ignore[union-attr]
+        begun = _STAMP.match(text).end()  # type: ignore[union-attr]
+        opened = text.rfind("{", 0, begun)  # of a dictionary, whose bracket is no part of a stamp
+        text = text[begun if opened < 0 else opened :].strip()
         if not text or len(text) > _LONGEST:
             return
         under_rule = under_rule or self._ruled  # `===== Training a =====`
@@ -108,8 +118,8 @@ class Trainings:
             self._method = method["name"].strip()
         if method or (under_rule and _TRAINS.search(text) and not _REPEATS.search(text)):
             self._told["heading"].append(_NUMBER.sub("#", text))
-        if told := _said(text):
-            self._told[told[0]].append(told[1])
+        for of, value in _settings_in(text) or filter(None, [_said(text)]):
+            self._told[of].append(value)
 
     def take(self, line: int, whose: Any, counts: list[Any]) -> None:
         """Takes a record of one writer, and what it counts."""
@@ -168,9 +178,20 @@ def _said(text: str) -> tuple[str, str] | None:
     if "aram" in text and (counted := _PARAMETERS.search(text)):
         return "parameters", (counted["after"] or counted["before"]).rstrip(".,")
     setting = _SETTING.match(_TRAINED_WITH.sub("", text))
-    if setting is None:
-        return None
-    key, value = _SEPARATORS.sub("_", setting["key"].strip().lower()), setting["value"].strip().strip("\"'")
+    return _of_a_training(setting["key"], setting["value"]) if setting else None
+
+
+def _settings_in(text: str) -> list[tuple[str, str]]:
+    """The settings that a heading (`Experiment 2: dim=128, heads=4`) or a dictionary on one line states."""
+    listed = _LISTED.fullmatch(text) or _DICTIONARY.fullmatch(text)
+    pairs = [_PAIR.fullmatch(part) for part in listed["pairs"].split(",")] if listed else []
+    told = [_of_a_training(pair["key"], pair["value"]) for pair in pairs if pair]
+    return [one for one in told if one] if len(told) == len(pairs) else []
+
+
+def _of_a_training(key: str, value: str) -> tuple[str, str] | None:
+    """A setting that another training may have another value of; None for others."""
+    key, value = _SEPARATORS.sub("_", key.strip().lower()), value.strip().strip("\"'")
     of_a_model = is_of_a_model(key, value)
     of_speed = _BATCH.match(key) or (key in settings_of_speed() and key not in _NOT_OF_A_TRAINING)
     if not (of_speed or of_a_model) or (key in _NAMES and value.isdigit()):

@@ -27,6 +27,10 @@ _AS_TOTAL = (0.75, 1.02)  # the sum of all times over the total that is stated: 
 _AS_MEAN = 0.05
 _OF_EPOCH, _OF_EPOCH_S = (0.7, 1.05), (0.25, 1.05)  # its time over what passes by the stamps, with the validation
 _LEAST_LINES = 5
+_SPREAD, _AS_COUNTED = (
+    4,
+    0.15,
+)  # the largest count over the least; between a time and what its count is of the usual one
 
 
 def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
@@ -70,6 +74,33 @@ def within_epochs(times: LineTimes) -> tuple[str, str] | None:
             )
             part = fits(statistics.median(values) * factor, clock_s, _OF_EPOCH_S if candidate == "s" else _OF_EPOCH)
             hits += [(name, candidate)] if part and within >= _MOSTLY * len(spans) else []
+    return hits[0] if len(hits) == 1 else None
+
+
+def grown_with_count(times: LineTimes) -> tuple[str, str] | None:
+    """The column, with its unit, that is as many times its count in each line: since the epoch, or the start, began.
+
+    `Batch[1/5] loss 2.1 (14s)`, then `Batch[2/5] loss 2.0 (28s)`: no step takes twice as long as the one before.
+    """
+    steps = times.values.get(times.step or "", [])
+    counts = [step + (min(steps) == 0) for step in steps]
+    if times.of_epochs or len(steps) < _FEWEST or max(counts) < _SPREAD * min(counts) or min(counts) < 1:
+        return None
+    hits = []
+    for name, values in times.values.items():
+        role, unit = read_name(name)
+        if role != "time" or unit is None or len(values) != len(counts):
+            continue
+        within = list(itertools.pairwise(zip(counts, values, strict=True)))
+        rises = all(now > before for (at, before), (count, now) in within if count > at)
+        usual = statistics.median(value / count for count, value in zip(counts, values, strict=True))
+        open_s = 10.0 ** -times.decimals(name)
+        near = sum(
+            abs(value - count * usual) <= open_s + _AS_COUNTED * count * usual
+            for count, value in zip(counts, values, strict=True)
+        )
+        far = max(values) - min(values) >= _FINE * open_s
+        hits += [(name, unit)] if rises and far and near >= _MOSTLY * len(counts) else []
     return hits[0] if len(hits) == 1 else None
 
 
