@@ -24,10 +24,7 @@ from scalelens.tabular.unknown_logs.json_in_lines import is_record
 NAMERS: WeakKeyDictionary[Source, Callable[[str], str]] = WeakKeyDictionary()  # of counts that no word names
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _JOINED_RANK = re.compile(r"^(rank|gpu)(\d{1,4})(?= [a-z])", re.IGNORECASE)  # `rank0 step 12, loss 2.1`
-_PADDED, _IN_BRACKETS = (
-    re.compile(r"\[ {1,5}\d{1,5}\] "),
-    re.compile(r"\[\d{1,6}\] "),
-)  # `[ 3] ep=30`, then `[13] ep=130`
+_PADDED, _IN_BRACKETS = re.compile(r"\[ {1,5}\d{1,5}\] "), re.compile(r"\[\d{1,6}\] ")  # `[ 3] ep=30`, `[13] ep=130`
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
 _SYSLOG_TIME = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
 _CONTAINER_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) ")

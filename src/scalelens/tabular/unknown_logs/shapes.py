@@ -352,7 +352,7 @@ class Shape:
         self.holds_bars = self.counts_told_steps = False  # bars below it fill for its counts; lines tell its total
         self.two_in_each_epoch = False  # whether its bar is full twice for each epoch that other lines count
         self.counted_by_others = False  # whether its bar counts the epochs that other lines count
-        self.grows_with_epochs = self.counts_epochs_of_batches = self.two_in_each_epoch = False  # its bar
+        self.grows_with_epochs = self.counts_epochs_of_batches = False  # its bar: see EpochsWithin
         self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
         self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
@@ -951,7 +951,6 @@ def _name_counts(shapes: Collection[Shape], epoch_bars: bool) -> None:
     for shape in shapes:
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.counted_by_others = any(map(shape.counts_epochs_of, shapes))
-        # Its bar is full twice for each epoch that other lines count.
         shape.two_in_each_epoch = any(2 * told == shape.full_bars.full for told in epochs if told >= RECURS)
         shape.name_pair()
         shape.name_epochs()

@@ -27,10 +27,8 @@ _AS_TOTAL = (0.75, 1.02)  # the sum of all times over the total that is stated: 
 _AS_MEAN = 0.05
 _OF_EPOCH, _OF_EPOCH_S = (0.7, 1.05), (0.25, 1.05)  # its time over what passes by the stamps, with the validation
 _LEAST_LINES = 5
-_SPREAD, _AS_COUNTED = (
-    4,
-    0.15,
-)  # the largest count over the least; between a time and what its count is of the usual one
+_SPREAD = 4  # the largest count over the least
+_AS_COUNTED = 0.15  # between a time and its count times the usual one
 
 
 def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
