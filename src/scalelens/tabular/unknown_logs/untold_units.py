@@ -81,8 +81,10 @@ def grown_with_count(times: LineTimes) -> tuple[str, str] | None:
     `Batch[1/5] loss 2.1 (14s)`, then `Batch[2/5] loss 2.0 (28s)`: no step takes twice as long as the one before.
     """
     steps = times.values.get(times.step or "", [])
-    counts = [step + (min(steps) == 0) for step in steps]
-    if times.of_epochs or len(steps) < _FEWEST or max(counts) < _SPREAD * min(counts) or min(counts) < 1:
+    if times.of_epochs or len(steps) < _FEWEST:
+        return None
+    counts = steps if min(steps) else [step + 1 for step in steps]
+    if min(counts) < 1 or max(counts) < _SPREAD * min(counts):
         return None
     hits = []
     for name, values in times.values.items():
