@@ -186,7 +186,7 @@ FIGURES = {
     "scaling_times": Figure(SYSTEMS, "From 8 to 64 devices at one batch per device, the median step keeps 97.2 % and the epoch 79.9 %.", "runs=\"system = 'XE8545'\""),
     "step_heatmap": Figure(HTA, "The first of the six steps computes 119 ms, the median one 85.8 ms. Several ranks would be rows of a map.", "runs=trace_diff"),
     "step_timeline": Figure(DEEPSEEK, "Communication has a stream of its own, beside two that compute, and fills most of the step."),
-    "step_times": Figure(CLOCK, "The times drift between 16 and 19 s. There is no steady state, so there is no median either.", "runs=qwen7b_baseline_500"),
+    "step_times": Figure(CLOCK, "The step time drifts between 16 and 19 s. Without a steady state, the chart draws no median.", "runs=qwen7b_baseline_500"),
     "temporal_breakdown": Figure(LENS, "The device computes for 30 % of the span and waits for communication for 64 %.", "runs=resnet_act_checkpoint"),
     "throughput": Figure(DDP, "With a batch of 128, one device trains 503 images/s, and each of eight 480.", "runs=\"model = 'resnet152'\""),
     "time_to_train": Figure(SYSTEMS, "From 8 to 64 A100 Dell's time falls from 33.5 to 5.5 minutes. NVIDIA's 512 H100 take 32 seconds.", "runs=\"model = 'resnet' AND system IN ('XE8545', 'NVIDIA DGX H100')\""),
@@ -226,7 +226,7 @@ _MADE_UP_CHARTS = [f"`{name}`" for name, figure in FIGURES.items() if figure.log
 
 PAGE = f"""# Gallery
 
-{PRINTED}Every chart, with the commands that draw it. All but a few are drawn from logs, traces and power logs that others
+{PRINTED.replace("test_docs", "test_gallery")}Every chart, with the commands that draw it. All but a few are drawn from logs, traces and power logs that others
 published. [Which figure](figures.md) helps to choose. The [figures of the studies](#figures-of-studies) are at the end.
 
 Each chart is shown at the width of one column, as its command draws it, and below at the width of two

@@ -62,7 +62,7 @@ def queries_page(examples: Mapping[str, str]) -> str:
         f"# Queries\n\n{PRINTED}Each query answers a question: `scalelens query NAME`, with parameters as `name=value`; in SQL "
     ]
     pages += ["it is a table macro, `FROM name(parameter := value)`. Examples ask the logs of the demo; where those "]
-    pages += ["hold nothing to answer from, the logs that [the gallery](gallery.md) makes up, and no number in them "]
+    pages += ["hold nothing to answer from, logs that docs/studies/gallery.py makes up, and no number in them "]
     pages += ["was measured. `scalelens explain NAME` prints a page with its SQL.\n\n"]
     pages += list(_index(asked))
     for query in asked:

@@ -257,25 +257,21 @@ def _beyond(known: pl.DataFrame, extent: Extent, is_relative: bool) -> list[str]
     """Which steps the axis does not show."""
     unit = " times the median" if is_relative else " s"
     fastest, slowest = float(known["step_s"].min()), float(known["step_s"].max())  # type: ignore[arg-type]
-    before = known.with_columns(cdf=pl.when(pl.col("step_s") < extent.low).then("cdf").otherwise(0.0))
-    shown = known.filter(pl.col("step_s") <= extent.high).group_by("run_id").agg(pl.max("cdf"))
     hidden = []
     if fastest < extent.low:
+        before = known.with_columns(cdf=pl.when(pl.col("step_s") < extent.low).then("cdf").otherwise(0.0))
         shares = [100 * share for share in before.group_by("run_id").agg(pl.max("cdf"))["cdf"]]
-        hidden.append(
-            f"the fastest {_shares(shares)} of the records of a run, down to {words.short_number(fastest)}{unit}"
-        )
+        hidden.append(f"the fastest {_shares(shares)}, down to {words.short_number(fastest)}{unit}")
     if slowest > extent.high:
+        shown = known.filter(pl.col("step_s") <= extent.high).group_by("run_id").agg(pl.max("cdf"))
         shares = [100 * (1 - share) for share in shown["cdf"]]
-        hidden.append(
-            f"the slowest {_shares(shares)} of the records of a run, up to {words.short_number(slowest)}{unit}"
-        )
+        hidden.append(f"the slowest {_shares(shares)}, up to {words.short_number(slowest)}{unit}")
     return [f"Beyond the axis: {', and '.join(hidden)}."] if hidden else []
 
 
 def _shares(percents: Sequence[float]) -> str:
     low, high = (f"{end(percents):.2g}" for end in (min, max))
-    return f"{high}\u00a0%" if low == high else f"{low} to {high}\u00a0%"
+    return f"{high if low == high else f'{low} to {high}'}\u00a0% of the records of a run"
 
 
 def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:

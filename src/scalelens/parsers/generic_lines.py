@@ -25,7 +25,7 @@ count with a name is not a count, nor is `flips=3/42` after an epoch and a step;
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 A count that goes on where the next epochs begin (`400/600 (epoch 2)`) is of the run.  One that is 20, 40 and so on in
 each epoch counts its batches from 1, and one that is 19, 39 and so on from 0.
-A number that is padded in brackets (`[ 3] ep=30`, then `[13] ep=130`) is no rank.
+A number padded inside brackets (`[ 3] ep=30`, then `[13] ep=130`) is not a rank.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
 stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
 may be cut: a problem.

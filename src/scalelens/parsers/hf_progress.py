@@ -215,13 +215,13 @@ class Reader:
         for count, time in times.by_step.items():
             if count <= top:
                 continue
-            single = time.steps == 1 and count not in bar.interrupted
-            alone = time.steps == 1 and not (single and bar.evaluated_s(count, 1, evaluations))
-            step_s = time.step_s if alone else bar.without_pauses(count, time, evaluations)
+            alone = time.steps == 1 and count not in bar.interrupted
+            paused = time.steps > 1 or (alone and bar.evaluated_s(count, 1, evaluations) > 0)
+            step_s = bar.without_pauses(count, time, evaluations) if paused else time.step_s
             rows.add(
                 "steps", bar.first[count], attempt=bar.attempt, rank=line.rank, place=line.location, phase="train",
                 step=count, step_s=step_s, averaged_steps=time.steps,
-                value_kind="instant" if single and alone else "interval_mean", samples=float(bar.batch) if bar.batch else None,
+                value_kind="instant" if alone and not paused else "interval_mean", samples=float(bar.batch) if bar.batch else None,
             )  # fmt: skip
             rows.param("framework", "transformers", bar.first[count])
         self.tops[bar.part, bar.attempt] = max(top, bar.top)

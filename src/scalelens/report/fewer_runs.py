@@ -13,7 +13,6 @@ from scalelens.question.session import Session
 
 _COLUMNS = ("model", "system", "framework", "dataset", "precision", "device_model")  # of `runs`: the most telling first
 _PLAIN = re.compile(r"[\w.,:/+@% -]+")  # a value that is the same between double quotes of a shell
-_CONDITION = re.compile(r"[<>(]|(?:^|\W)'")
 _MOST_ASKED = 3  # conditions under which the query is asked again
 
 
@@ -26,7 +25,7 @@ def example(
     `given` is what the user selected, `draw_rows` draws rows of the chart, `draw_runs` asks for those of a condition,
     too.  Both raise UserError for what cannot be drawn.
     """
-    if given and not _CONDITION.search(given):
+    if given and not session.ask(Question(sql=f"SELECT is_condition({sql_text(given)})")).frame.item():
         return ""
     asked = 0
     for term, selected in _terms(session, runs):

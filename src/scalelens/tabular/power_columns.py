@@ -141,7 +141,7 @@ def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
 
 
 def _without_tool(columns: list[PowerColumn]) -> list[PowerColumn]:
-    """A tool's name is no device: where the one power of a table has that alone, its device is unknown."""
+    """A tool's name is not a device: if the only power column of a table has just that, its device is unknown."""
     if len(columns) == 1 and not _TOOL.sub("", columns[0].device or "").strip(" _.-"):
         return [columns[0]._replace(device=None)]
     return columns
